@@ -1,0 +1,102 @@
+"""Arguments as language models send them, turned into the model a handler takes.
+
+Forgiven: null or the word "null" for an absent optional argument; "10" or 10.0 for the integer 10; JSON text for an
+object or a list. Not forgiven: anything whose meaning would be a guess. Every refusal names the argument.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from am_server.errors import Invalid
+from am_server.tools.registry import Arguments, Tool
+from am_server.tools.schemas import input_schema
+
+MAX_INTEGER = 2**53
+"""Beyond this, JSON readers disagree about what an integer is."""
+
+
+def parse(tool: Tool, raw: Mapping[str, Any]) -> Arguments:
+    """The tool's argument model. Raises Invalid naming the first argument that cannot be used."""
+    types, required = _shape(tool)
+    given: dict[str, Any] = {}
+    for name, value in raw.items():
+        kind = types.get(name)
+        if kind is None:
+            given[name] = value
+        elif value is None or (value == "null" and name not in required):
+            continue
+        else:
+            given[name] = _forgiven(name, value, kind)
+    _check_text(given, types)
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as problem:
+        fault = problem.errors(include_url=False, include_input=False)[0]
+        name = str(fault["loc"][0]) if fault["loc"] else "arguments"
+        raise Invalid(name, _reason(fault["type"], fault["msg"])) from None
+
+
+@cache
+def _shape(tool: Tool) -> tuple[Mapping[str, str], frozenset[str]]:
+    schema = input_schema(tool.arguments)
+    types = {name: str(prop.get("type", "any")) for name, prop in schema["properties"].items()}
+    for name, info in tool.arguments.model_fields.items():
+        for alias in getattr(info.validation_alias, "choices", ()):
+            types.setdefault(str(alias), types.get(name, "any"))
+    return types, frozenset(schema.get("required", ()))
+
+
+def _forgiven(name: str, value: Any, kind: str) -> Any:
+    if kind in ("integer", "number"):
+        return _number(name, value, whole=kind == "integer")
+    if kind in ("object", "array") and isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict if kind == "object" else list):
+            raise Invalid(name, f"expected {_ARTICLE[kind]}, or JSON text of one")
+    return value
+
+
+def _number(name: str, value: Any, whole: bool) -> int | float:
+    expected = "expected a whole number" if whole else "expected a number"
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise Invalid(name, expected)
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise Invalid(name, expected) from None
+    if number != number or abs(number) > MAX_INTEGER:
+        raise Invalid(name, f"{expected} of at most {MAX_INTEGER}")
+    if whole:
+        if number != int(number):
+            raise Invalid(name, expected)
+        return int(number)
+    return number
+
+
+def _check_text(given: Mapping[str, Any], types: Mapping[str, str]) -> None:
+    for name, value in given.items():
+        if name in types:
+            try:
+                json.dumps(value, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                raise Invalid(name, "the text holds half of a surrogate pair, which is no character; send whole characters") from None
+            except RecursionError:
+                raise Invalid(name, "nested too deeply") from None
+
+
+_ARTICLE = {"object": "an object", "array": "a list", "string": "a string", "boolean": "true or false"}
+
+
+def _reason(kind: str, text: str) -> str:
+    if kind == "missing":
+        return "required field missing or invalid"
+    return text[0].lower() + text[1:]
