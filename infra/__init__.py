@@ -1,0 +1,1 @@
+"""What turns the code into running functions: the local gateway, emulators, packaging, smoke test and cost model."""
