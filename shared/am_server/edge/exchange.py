@@ -1,0 +1,45 @@
+"""One request on its way through the service, and what is learnt about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from am_server.edge.credentials import Credentials, credentials
+from am_server.edge.http import Request
+from am_server.identity.caller import Caller
+
+if TYPE_CHECKING:
+    from am_server.identity.quota import RateLimit
+    from am_server.wiring import Services
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a route handler works with; the rest of the fields are for headers and the log line."""
+
+    request: Request
+    services: Services
+    params: Mapping[str, str] = field(default_factory=dict)
+    """The variable parts of the path by name."""
+    template: str = ""
+    """The path as declared, e.g. `/v1/keys/{key_id}`."""
+    caller: Caller | None = None
+    rate: RateLimit | None = None
+    tool: str | None = None
+
+    @property
+    def credentials(self) -> Credentials:
+        """What the request presents, unverified."""
+        return credentials(self.request, self.services.settings.auth_header)
+
+    def authenticate(self) -> Caller:
+        """Who calls. Raises Unauthorized."""
+        shown = self.credentials
+        self.caller = self.services.accounts.authenticate(shown.api_key, shown.bearer)
+        return self.caller
+
+    def spend(self, caller: Caller) -> None:
+        """Count one operation. Raises RateLimited when the quota is used up."""
+        self.rate = self.services.quota.spend(caller)
