@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint
+.PHONY: setup run test lint acceptance
 
 setup: $(STAMP)
 
@@ -23,3 +23,6 @@ lint: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/pytest tests
+
+acceptance: $(STAMP)
+	$(BIN)/python -m infra.acceptance $(SUITE)

@@ -23,7 +23,7 @@ MAX_INTEGER = 2**53
 
 def parse(tool: Tool, raw: Mapping[str, Any]) -> Arguments:
     """The tool's argument model. Raises Invalid naming the first argument that cannot be used."""
-    types, required = _shape(tool)
+    types, required = _shape(tool.arguments)
     given: dict[str, Any] = {}
     for name, value in raw.items():
         kind = types.get(name)
@@ -43,10 +43,10 @@ def parse(tool: Tool, raw: Mapping[str, Any]) -> Arguments:
 
 
 @cache
-def _shape(tool: Tool) -> tuple[Mapping[str, str], frozenset[str]]:
-    schema = input_schema(tool.arguments)
+def _shape(model: type[Arguments]) -> tuple[Mapping[str, str], frozenset[str]]:
+    schema = input_schema(model)
     types = {name: str(prop.get("type", "any")) for name, prop in schema["properties"].items()}
-    for name, info in tool.arguments.model_fields.items():
+    for name, info in model.model_fields.items():
         for alias in getattr(info.validation_alias, "choices", ()):
             types.setdefault(str(alias), types.get(name, "any"))
     return types, frozenset(schema.get("required", ()))
@@ -86,7 +86,7 @@ def _check_text(given: Mapping[str, Any], types: Mapping[str, str]) -> None:
     for name, value in given.items():
         if name in types:
             try:
-                json.dumps(value, ensure_ascii=False).encode()
+                (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
             except UnicodeEncodeError:
                 raise Invalid(name, "the text holds half of a surrogate pair, which is no character; send whole characters") from None
             except RecursionError:
