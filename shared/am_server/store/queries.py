@@ -1,0 +1,35 @@
+"""Which queries are allowed, the same on every adapter."""
+
+from __future__ import annotations
+
+from am_server.store.documents import check_path, collection_name
+from am_server.store.indexes import INDEXED
+from am_server.store.port import Query
+
+
+def field_of(query: Query) -> str | None:
+    """The one field that conditions and order concern; None when the query has neither.
+
+    Raises RuntimeError when there are several fields or the field is not declared in `indexes.INDEXED`, because such
+    a query would need an index that the database does not have, and ValueError for a bad collection or limit.
+    """
+    check_path(query.collection + "/id")
+    if query.limit is not None and query.limit < 1:
+        raise ValueError("a query's limit is at least 1")
+    fields = {condition.field for condition in query.where}
+    if query.order_by is not None:
+        fields.add(query.order_by)
+    if not fields:
+        return None
+    if len(fields) > 1:
+        raise RuntimeError(f"a query concerns one field, not {', '.join(sorted(fields))}")
+    (field,) = fields
+    name = collection_name(query.collection)
+    if field not in INDEXED.get(name, ()):
+        raise RuntimeError(f"'{field}' of '{name}' is not declared in store/indexes.py")
+    return field
+
+
+def ordered_by_id(query: Query) -> bool:
+    """Whether the order is the document id alone: no field is ordered, and no range puts its field first."""
+    return query.order_by is None and all(condition.op == "==" for condition in query.where)
