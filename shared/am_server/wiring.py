@@ -71,6 +71,7 @@ class Settings:
     anonymous_rest: bool
     jwt_secrets: tuple[str, ...]
     openai_api_key: str
+    log_level: str
     project: str
     database: str
 
@@ -110,6 +111,7 @@ class Settings:
             anonymous_rest=choice("AM_ANONYMOUS_REST", "0", "1") == "1",
             jwt_secrets=words("JWT_SECRET"),
             openai_api_key=environment.get("OPENAI_API_KEY", ""),
+            log_level=choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR"),
             project=environment.get("GOOGLE_CLOUD_PROJECT", ""),
             database=environment.get("FIRESTORE_DATABASE") or "(default)",
         )
@@ -195,7 +197,7 @@ class Services:
 
         if not self.settings.key_pepper:
             raise NotConfigured("AM_KEY_PEPPER is unset; set it to a long random secret and keep it")
-        return Accounts(self.store, self.settings.key_pepper, self.tiers, self.clock)
+        return Accounts(lambda: self.store, self.settings.key_pepper, self.tiers, self.clock, self.tokens)
 
     @_Lazy
     def quota(self) -> Quota:
