@@ -46,13 +46,13 @@ def commit_once(
         record["response"] = _text(response)
     try:
         result = call.store.commit([*writes, create(path, record)])
-    except AlreadyExists as clash:
-        if clash.path != path:
-            raise
+    except AlreadyExists:
         earlier = call.store.get(path)
-        if earlier is not None and not _expired(earlier, call.now):
+        if earlier is None:
+            raise
+        if not _expired(earlier, call.now):
             return _first_answer(call, earlier, record, response)
-        over = create(path, record) if earlier is None else update(path, {"response": "", **record}, earlier.updated_at)
+        over = update(path, {"response": "", **record}, earlier.updated_at)
         result = call.store.commit([*writes, over])
     return _noted(call, path, response(result)) if callable(response) else response
 
