@@ -165,7 +165,7 @@ class Snapshots:
             return tail(head.covered)
 
         segments, found = concurrently(blocks, changes) if head.blocks else ([], changes())
-        if segments is not None:
+        if segments is not None and head.newest:
             segments = [*segments, _decode(head.newest)]
         return cast(T, found), segments
 
@@ -185,7 +185,7 @@ class Snapshots:
         """
         blocks = head.blocks if head else ()
         rows: dict[str, Row | None] = {}
-        _overlay(rows, [_decode(head.newest)] if head else [], self._codec)
+        _overlay(rows, [_decode(head.newest)] if head and head.newest else [], self._codec)
         rows.update(changes)
         newest = self._encode(rows)
         absorbed = _absorbed(blocks, len(newest), len(rows), live)
@@ -277,13 +277,10 @@ def _absorbed(blocks: Sequence[Block], size: int, rows: int, live: int) -> tuple
 def _overlay(rows: dict[str, Row | None], segments: Sequence[Segment], codec: Codec) -> None:
     for segment in segments:
         rows.update(dict.fromkeys(segment.gone))
-        if segment.data:
-            rows.update(codec.unpack(segment.data))
+        rows.update(codec.unpack(segment.data))
 
 
 def _decode(data: bytes) -> Segment:
-    if not data:
-        return Segment(b"")
     gone, packed = msgpack.unpackb(data)
     return Segment(packed, gone)
 
