@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pytest
-from am_server.memory.graph_astar import cheapest_path, lower_bounds, step_costs
+from am_server.memory.graph_astar import Costs, cheapest_path, lower_bounds, step_costs
 from am_server.memory.graph_csr import Adjacency, adjacency, both_ways
 from am_server.memory.graph_walk import FAR, breadth_first, depth_first, edges_around, hop_distances, shortest_path
 from hypothesis import given
@@ -131,7 +131,8 @@ def test_edges_around_a_node_are_cut_at_the_limit() -> None:
 @given(EDGES, st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.booleans())
 def test_shortest_path_has_the_fewest_hops(edges: Edges, start: int, goal: int, directed: bool) -> None:
     graph = reference(edges) if directed else reference(edges).to_undirected()
-    path = shortest_path(forward(edges) if directed else either_way(edges), start, goal)
+    ways = (forward(edges), backward(edges)) if directed else (either_way(edges), either_way(edges))
+    path = shortest_path(*ways, start, goal)
     if not nx.has_path(graph, start, goal):
         assert path is None
         return
@@ -147,6 +148,15 @@ def test_hop_distances(edges: Edges, start: int, most: int) -> None:
     assert hop_distances(forward(edges), start, most).tolist() == [wanted.get(node, FAR) for node in range(NODES)]
 
 
+@given(EDGES, st.integers(0, NODES - 1), st.integers(0, NODES - 1))
+def test_hop_distances_may_stop_at_a_node(edges: Edges, start: int, until: int) -> None:
+    whole, part = hop_distances(forward(edges), start, NODES), hop_distances(forward(edges), start, NODES, until)
+    known = part < FAR
+    assert part[until] == whole[until]
+    assert (part[known] == whole[known]).all()
+    assert (whole[~known] > whole[until]).all() or whole[until] == FAR or until == start
+
+
 def least_cost(edges: Edges, cost: Sequence[float], start: int, goal: int, max_hops: int) -> float:
     """By networkx's Dijkstra on one copy of the graph for each number of hops already made."""
     layers = nx.DiGraph()
@@ -160,49 +170,48 @@ def least_cost(edges: Edges, cost: Sequence[float], start: int, goal: int, max_h
     return min((price for (node, _), price in ways.items() if node == goal), default=np.inf)
 
 
-@given(st.data(), EDGES, st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.integers(1, 8))
-def test_a_star_is_optimal_within_the_hops(data: st.DataObject, edges: Edges, start: int, goal: int, max_hops: int) -> None:
-    price = st.one_of(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.floats(0, 1))
-    cost = data.draw(st.lists(price, min_size=len(edges), max_size=len(edges)))
-    graph = forward(edges)
-    path = cheapest_path(graph, backward(edges), start, goal, max_hops, np.array(cost, np.float64)[graph.edge])
-    wanted = least_cost(edges, cost, start, goal, max_hops)
+PRICE = st.one_of(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.floats(0, 1))
+COSTS = st.builds(
+    lambda entering, edges: Costs(np.array(entering), edges),
+    st.lists(PRICE, min_size=NODES, max_size=NODES),
+    st.dictionaries(st.integers(0, 29), PRICE, max_size=5),
+)
+
+
+@given(EDGES, COSTS, st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.integers(1, 8))
+def test_a_star_is_optimal_within_the_hops(edges: Edges, costs: Costs, start: int, goal: int, max_hops: int) -> None:
+    prices = [costs.edges.get(number, float(costs.entering[target])) for number, (_, target) in enumerate(edges)]
+    path = cheapest_path(forward(edges), backward(edges), start, goal, max_hops, costs)
+    wanted = least_cost(edges, prices, start, goal, max_hops)
     if path is None:
         assert wanted == np.inf
         return
     assert path.cost == pytest.approx(wanted, abs=1e-9)
-    assert sum(cost[number] for number in path.edges) == pytest.approx(path.cost, abs=1e-9)
+    assert sum(prices[number] for number in path.edges) == pytest.approx(path.cost, abs=1e-9)
     assert len(path.edges) <= max_hops
     assert (path.nodes[0], path.nodes[-1]) == (start, goal)
     assert is_a_way(edges, path.nodes, path.edges)
 
 
-@given(st.data(), EDGES, st.integers(0, NODES - 1), st.integers(0, NODES - 1))
-def test_the_heuristic_is_consistent(data: st.DataObject, edges: Edges, start: int, goal: int) -> None:
-    graph, hops = forward(edges), 2 * NODES
-    cost = np.array(data.draw(st.lists(st.floats(0, 1), min_size=len(edges), max_size=len(edges))), np.float64)[graph.edge]
-    to_goal = hop_distances(backward(edges), goal, hops)
-    from_start = hop_distances(graph, start, hops)
-    bound = lower_bounds(graph, to_goal, from_start, hops, cost)
-    assert bound[0] == 0
-    for node in range(NODES):
-        for entry in range(graph.start[node], graph.start[node + 1]):
-            there = graph.node[entry]
-            if from_start[node] + 1 + to_goal[there] <= hops:  # a step of some way
-                assert bound[to_goal[node]] <= cost[entry] + bound[to_goal[there]] + 1e-12
+@given(EDGES, COSTS, st.integers(0, NODES - 1), st.integers(0, 8))
+def test_the_heuristic_is_consistent(edges: Edges, costs: Costs, goal: int, levels: int) -> None:
+    level, bound = lower_bounds(hop_distances(backward(edges), goal, levels), levels, costs)
+    assert bound[level[goal]] == 0
+    for number, (source, target) in enumerate(edges):
+        price = costs.edges.get(number, costs.entering[target])
+        assert bound[level[source]] <= price + bound[level[target]] + 1e-12
 
 
 def test_random_graphs_with_a_bound_that_does_not_bind() -> None:
     random = np.random.default_rng(7)
     for _ in range(5):
         edges = [(int(a), int(b)) for a, b in random.integers(0, 300, (1_500, 2))]
-        cost = random.random(len(edges))
-        graph = forward(edges, 300)
-        plain = nx.MultiDiGraph()
+        entering = random.random(300)
+        plain = nx.DiGraph()
         plain.add_nodes_from(range(300))
-        plain.add_weighted_edges_from((a, b, c) for (a, b), c in zip(edges, cost, strict=True))
+        plain.add_weighted_edges_from((a, b, entering[b]) for a, b in edges)
         for start, goal in random.integers(0, 300, (20, 2)):
-            path = cheapest_path(graph, backward(edges, 300), int(start), int(goal), 300, cost[graph.edge])
+            path = cheapest_path(forward(edges, 300), backward(edges, 300), int(start), int(goal), 300, Costs(entering, {}))
             if path is None:
                 assert not nx.has_path(plain, start, goal)
             else:
@@ -213,8 +222,9 @@ def test_random_graphs_with_a_bound_that_does_not_bind() -> None:
 
 
 def test_what_a_step_costs() -> None:
-    entered = np.array([1, 0], np.int32)
     distance, trail = np.array([0.0, 0.5]), np.array([0.0, 2.0])
-    assert step_costs("shortest", entered, None, None).tolist() == [1, 1]
-    assert step_costs("semantic", entered, distance, None).tolist() == [0.5, 0]
-    assert step_costs("pheromone", entered, distance, trail).tolist() == pytest.approx([0.4 * 0.5 + 0.3 + 0.3, 0.3 / 3 + 0.3])
+    assert step_costs("shortest", None, trail, {7: (1, 1.0)}).entering.tolist() == [1, 1]
+    assert step_costs("semantic", distance, trail, {7: (1, 1.0)}).entering.tolist() == [0, 0.5]
+    costs = step_costs("pheromone", distance, trail, {7: (1, 1.0)})
+    assert costs.entering.tolist() == pytest.approx([0.3 + 0.3, 0.4 * 0.5 + 0.3 / 3 + 0.3])
+    assert costs.edges == {7: pytest.approx(0.4 * 0.5 + 0.3 / 4 + 0.3)}

@@ -16,6 +16,8 @@ weight of the trails on `v` and on the edge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal
 
@@ -30,57 +32,73 @@ SEMANTIC, TRAIL, HOP = 0.4, 0.3, 0.3
 """How much of a step's cost each part makes up with the strategy `pheromone`."""
 
 
-def step_costs(strategy: Strategy, entered: Ints, distance: Floats | None, trail: Floats | None) -> Floats:
-    """float64[steps]: what each step costs.
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What steps cost."""
 
-    entered: int32[steps], the node that a step enters. distance: float64[nodes] in 0..1, the semantic distance to the goal;
-    not needed for `shortest`. trail: float64[steps], the weight of the trails that a step follows; for `pheromone` only.
+    entering: Floats
+    """float64[nodes]: the cost of a step by the node that it enters."""
+    edges: Mapping[int, float]
+    """By edge number: the cost of a step along an edge that costs something else, because a trail lies on it."""
+
+
+def step_costs(
+    strategy: Strategy,
+    distance: Floats | None,
+    node_trail: Floats,
+    edge_trail: Mapping[int, tuple[int, float]],
+) -> Costs:
+    """The costs of a strategy.
+
+    distance: float64[nodes] in 0..1, the semantic distance of each node to the goal; None for `shortest`. node_trail:
+    float64[nodes], the weight of each node's trail. edge_trail: by edge number, the node that it leads to and its trail's weight.
     """
     if strategy == "shortest" or distance is None:
-        return np.ones(len(entered))
-    if strategy == "semantic" or trail is None:
-        return distance[entered]
-    return SEMANTIC * distance[entered] + TRAIL / (1.0 + trail) + HOP
+        return Costs(np.ones(len(node_trail)), {})
+    if strategy == "semantic":
+        return Costs(distance, {})
+    fixed = SEMANTIC * distance + HOP
+    edges = {edge: float(fixed[node] + TRAIL / (1 + node_trail[node] + weight)) for edge, (node, weight) in edge_trail.items()}
+    return Costs(fixed + TRAIL / (1 + node_trail), edges)
 
 
-def cheapest_path(forward: Adjacency, backward: Adjacency, start: int, goal: int, max_hops: int, cost: Floats) -> Path | None:
+def cheapest_path(forward: Adjacency, backward: Adjacency, start: int, goal: int, max_hops: int, costs: Costs) -> Path | None:
     """The path of least total cost among those of at most `max_hops` hops, or None when there is none.
 
-    forward, backward: the graph along and against its edges. cost: float64[entries of `forward`], none below 0.
+    forward, backward: the graph along and against its edges.
     """
     if start == goal:
         return Path([start], [], 0.0)
-    to_goal = hop_distances(backward, goal, max_hops)
-    if to_goal[start] > max_hops:
+    to_goal = hop_distances(backward, goal, max_hops, until=start)
+    if to_goal[start] == FAR:
         return None
-    bound = lower_bounds(forward, to_goal, hop_distances(forward, start, max_hops), max_hops, cost)
-    return _search(forward, start, goal, max_hops, cost, to_goal, bound)
+    return _search(forward, start, goal, max_hops, costs, *lower_bounds(to_goal, int(to_goal[start]), costs))
 
 
-def lower_bounds(forward: Adjacency, to_goal: Ints, from_start: Ints, max_hops: int, cost: Floats) -> Floats:
-    """float64[max_hops + 2]: at index `k`, a lower bound of what is left to pay at a node `k` hops from the goal.
+def lower_bounds(to_goal: Ints, levels: int, costs: Costs) -> tuple[Ints, Floats]:
+    """The heuristic: for each node its level, and for each level a lower bound of what is left to pay.
 
-    A path from there enters a node at each of the distances k-1, ..., 0, and the cheapest step into each distance is a bound
-    for that part. A step lowers the distance by at most 1, so the bound falls by at most that step's cost: the heuristic is
-    consistent, hence admissible. Only steps on some way from start to goal within `max_hops` count.
+    to_goal: int32[nodes], hops to the goal, known up to `levels`. A node's level is its distance, or `levels + 1` when that
+    is larger. A path to the goal enters each level below its own, and the cheapest step into each is a bound for that part.
+    A step lowers the level by at most 1, so the bound falls by at most the step's cost: the heuristic is consistent.
     """
-    owners = np.repeat(np.arange(forward.nodes, dtype=np.int32), np.diff(forward.start))
-    left = to_goal[forward.node]
-    useful = np.flatnonzero(from_start[owners] + 1 + left <= max_hops)
-    cheapest = np.full(max_hops + 1, np.inf)
-    np.minimum.at(cheapest, left[useful], cost[useful])
-    return np.concatenate([[0.0], np.cumsum(cheapest)])
+    level = np.minimum(to_goal, levels + 1)
+    cheapest = np.full(levels + 2, min(costs.edges.values(), default=np.inf))
+    np.minimum.at(cheapest, level, costs.entering)
+    return level, np.concatenate([[0.0], np.cumsum(cheapest[:-1])])
 
 
-def _search(forward: Adjacency, start: int, goal: int, max_hops: int, cost: Floats, to_goal: Ints, bound: Floats) -> Path | None:
-    left, ahead = to_goal.tolist(), bound.tolist()
+def _search(
+    forward: Adjacency, start: int, goal: int, max_hops: int, costs: Costs, level_of: Ints, bounds: Floats
+) -> Path | None:
+    level, bound, entering, special = level_of.tolist(), bounds.tolist(), costs.entering.tolist(), costs.edges
     node, edge, begin = forward.node, forward.edge, forward.start
     nodes, paid, hops, before, by = [start], [0.0], [0], [-1], [-1]  # one entry for each way found, in all five
     fewest: dict[int, int] = {}  # hops of the last way to a node that was taken up; those after it are dearer
     cheapest: dict[int, tuple[float, int]] = {}  # the best way to a node that was put into the queue
-    queue = [(ahead[left[start]], left[start], 0)]
+    queue = [(bound[level[start]], level[start], 0)]
     while queue:
-        _, _, way = heappop(queue)
+        way = heappop(queue)[2]
         here, steps = nodes[way], hops[way] + 1
         if here == goal:
             return _retrace(way, nodes, before, by, paid[way])
@@ -88,19 +106,16 @@ def _search(forward: Adjacency, start: int, goal: int, max_hops: int, cost: Floa
             continue
         fewest[here] = steps - 1
         entries = slice(begin[here], begin[here + 1])
-        room = max_hops - steps
-        spent = paid[way]
-        for there, price, number in zip(node[entries].tolist(), cost[entries].tolist(), edge[entries].tolist(), strict=True):
-            if left[there] > room or fewest.get(there, FAR) <= steps:
+        for there, number in zip(node[entries].tolist(), edge[entries].tolist(), strict=True):
+            if level[there] > max_hops - steps or fewest.get(there, FAR) <= steps:
                 continue
-            total = spent + price
+            total = paid[way] + (special.get(number, entering[there]) if special else entering[there])
             known = cheapest.get(there)
-            if known is not None and known[0] <= total:
-                if known[1] <= steps:
-                    continue
-            else:
+            if known is None or total < known[0]:
                 cheapest[there] = (total, steps)
-            heappush(queue, (total + ahead[left[there]], left[there], len(nodes)))
+            elif known[1] <= steps:
+                continue
+            heappush(queue, (total + bound[level[there]], level[there], len(nodes)))
             nodes.append(there)
             paid.append(total)
             hops.append(steps)

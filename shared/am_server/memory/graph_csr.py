@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 class Adjacency:
     """Which node each node leads to, and by which edge."""
 
-    start: NDArray[np.int64]
-    """int64[nodes + 1]"""
+    start: Ints
+    """int32[nodes + 1]"""
     node: Ints
     """int32[entries]: the node at the other end."""
     edge: Ints
@@ -31,14 +31,13 @@ class Adjacency:
         """How many nodes there are."""
         return len(self.start) - 1
 
-    def entries(self, nodes: Ints) -> tuple[NDArray[np.int64], Ints]:
-        """The positions of all entries of these nodes, in the order of the nodes, and the node that each belongs to."""
+    def entries(self, nodes: Ints) -> Ints:
+        """The positions of all entries of these nodes, in the order of the nodes."""
         first = self.start[nodes]
         counts = self.start[nodes + 1] - first
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        positions = np.arange(total, dtype=np.int64) + np.repeat(first - (ends - counts), counts)
-        return positions, np.repeat(nodes, counts)
+        ends: Ints = np.cumsum(counts, dtype=np.int32)
+        shifts: Ints = np.repeat(first - (ends - counts), counts)
+        return shifts + np.arange(len(shifts), dtype=np.int32)
 
 
 def adjacency(nodes: int, begin: Ints, end: Ints, weight: Floats) -> Adjacency:
@@ -77,7 +76,7 @@ class FirstTime:
         return places
 
 
-def _starts(nodes: int, begin: Ints) -> NDArray[np.int64]:
-    start = np.zeros(nodes + 1, np.int64)
+def _starts(nodes: int, begin: Ints) -> Ints:
+    start = np.zeros(nodes + 1, np.int32)
     np.cumsum(np.bincount(begin, minlength=nodes), out=start[1:])
     return start

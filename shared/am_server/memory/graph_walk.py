@@ -43,7 +43,7 @@ def breadth_first(graph: Adjacency, start: int, max_depth: int, limit: int) -> W
     first_time(frontier)
     nodes, depths = [start], [0]
     for depth in range(1, max_depth + 1):
-        positions, _ = graph.entries(frontier)
+        positions = graph.entries(frontier)
         reached = graph.node[positions]
         frontier = reached[first_time(reached)]
         if not len(frontier):
@@ -92,7 +92,7 @@ def edges_around(graph: Adjacency, edges: int, start: int, depth: int, limit: in
     first_node(frontier)
     found: list[int] = []
     for _ in range(depth):
-        positions, _ = graph.entries(frontier)
+        positions = graph.entries(frontier)
         numbers = graph.edge[positions]
         found += numbers[first_edge(numbers)].tolist()
         if len(found) > limit:
@@ -104,46 +104,36 @@ def edges_around(graph: Adjacency, edges: int, start: int, depth: int, limit: in
     return found, False
 
 
-def hop_distances(graph: Adjacency, start: int, max_hops: int) -> Ints:
-    """int32[nodes]: the fewest hops from `start` to each node, FAR beyond `max_hops`."""
+def hop_distances(graph: Adjacency, start: int, max_hops: int, until: int | None = None) -> Ints:
+    """int32[nodes]: the fewest hops from `start` to each node; FAR beyond `max_hops`, or beyond the node `until`."""
     distance = np.full(graph.nodes, FAR, np.int32)
     distance[start] = 0
     frontier = np.array([start], np.int32)
+    if until == start:
+        return distance
     for hops in range(1, max_hops + 1):
-        positions, _ = graph.entries(frontier)
-        reached = graph.node[positions]
+        reached = graph.node[graph.entries(frontier)]
         reached = reached[distance[reached] == FAR]
-        if not len(reached):
-            break
         distance[reached] = hops
-        frontier = np.flatnonzero(distance == hops).astype(np.int32) if len(reached) > 64 else np.unique(reached)
+        if not len(reached) or (until is not None and distance[until] == hops):
+            break
+        frontier = np.flatnonzero(distance == hops).astype(np.int32)
     return distance
 
 
-def shortest_path(graph: Adjacency, start: int, goal: int) -> Path | None:
-    """A path of fewest hops, None when there is no way; from a node to itself it has no edge."""
-    if start == goal:
-        return Path([start], [], 0.0)
-    first_time = FirstTime(graph.nodes)
-    came_from = np.full(graph.nodes, -1, np.int32)
-    came_by = np.full(graph.nodes, -1, np.int32)
-    frontier = np.array([start], np.int32)
-    first_time(frontier)
-    while len(frontier):
-        positions, owners = graph.entries(frontier)
-        reached = graph.node[positions]
-        fresh = first_time(reached)
-        frontier = reached[fresh]
-        came_from[frontier] = owners[fresh]
-        came_by[frontier] = graph.edge[positions[fresh]]
-        if came_from[goal] >= 0:
-            return _walk_back(came_from, came_by, start, goal)
-    return None
+def shortest_path(forward: Adjacency, backward: Adjacency, start: int, goal: int) -> Path | None:
+    """A path of fewest hops, over the heavier edges where there are several; None when there is no way.
 
-
-def _walk_back(came_from: Ints, came_by: Ints, start: int, goal: int) -> Path:
-    nodes, edges = [goal], []
-    while nodes[-1] != start:
-        edges.append(int(came_by[nodes[-1]]))
-        nodes.append(int(came_from[nodes[-1]]))
-    return Path(nodes[::-1], edges[::-1], float(len(edges)))
+    forward, backward: the graph along and against its edges. From a node to itself the path has no edge.
+    """
+    to_goal = hop_distances(backward, goal, backward.nodes, until=start)
+    left = int(to_goal[start])
+    if left == FAR:
+        return None
+    nodes, edges = [start], []
+    for hops in range(left - 1, -1, -1):
+        here = slice(forward.start[nodes[-1]], forward.start[nodes[-1] + 1])
+        entry = here.start + int(np.argmax(to_goal[forward.node[here]] == hops))
+        nodes.append(int(forward.node[entry]))
+        edges.append(int(forward.edge[entry]))
+    return Path(nodes, edges, float(left))
