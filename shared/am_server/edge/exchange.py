@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from am_server.edge.credentials import Credentials, credentials
 from am_server.edge.http import Request
+from am_server.errors import AmError, Internal
 from am_server.identity.caller import Caller
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class Exchange:
     caller: Caller | None = None
     rate: RateLimit | None = None
     tool: str | None = None
+    fault: str | None = None
+    """The type of the error that the answer reports, in-band or not."""
+    bug: BaseException | None = None
+    """The unexpected exception behind an answer that reports an internal error."""
 
     @property
     def credentials(self) -> Credentials:
@@ -43,3 +48,17 @@ class Exchange:
     def spend(self, caller: Caller) -> None:
         """Count one operation. Raises RateLimited when the quota is used up."""
         self.rate = self.services.quota.spend(caller)
+
+    def unexpected(self, bug: Exception) -> Internal:
+        """The error to answer with when something failed that should not; the log line gets the details."""
+        self.fault, self.bug = Internal.type, bug
+        return Internal(f"internal error; the operator finds it in the log under request id {self.request.id}")
+
+    def rate_limit(self) -> RateLimit | None:
+        """The caller's quota as it stands; None for an unknown caller, or while the store cannot be reached."""
+        if self.rate is None and self.caller is not None:
+            try:
+                self.rate = self.services.quota.peek(self.caller)
+            except AmError:
+                return None
+        return self.rate

@@ -24,7 +24,7 @@ class Request:
     client_address: str = ""
     id: str = ""
     trace: str = ""
-    """The trace of the platform that the request belongs to, or empty."""
+    """Id of the platform's trace that the request belongs to, or empty."""
 
     def header(self, name: str) -> str | None:
         """The value of a header whatever the case of its name, or None."""

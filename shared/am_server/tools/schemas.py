@@ -39,7 +39,6 @@ def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", **schema, "additionalProperties": True}
 
 
-@cache
 def output_schema(payload: type[Any]) -> dict[str, Any]:
     """The output schema of a result TypedDict: no root `required`, and `error` beside the success keys."""
     schema = _tidy(TypeAdapter(payload).json_schema(schema_generator=_Plain))
