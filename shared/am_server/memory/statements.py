@@ -1,0 +1,88 @@
+"""Statements: the sentences of a message, each with a category, by fixed rules and without a model."""
+
+from __future__ import annotations
+
+import re
+
+_TITLES = {"mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr"}
+_MONTHS = {"jan", "feb", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec"}
+_ABBREVIATIONS = (
+    _TITLES | _MONTHS | {"vs", "etc", "e.g", "i.e", "eg", "ie", "cf", "approx", "dept", "est", "fig", "inc", "ltd", "vol"}
+)
+_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？｡]+[」』”’）]*|\n+""")
+_LAST_WORD = re.compile(r"(\S+)\.$")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in order, without blanks around them and without pieces that hold no letter or digit.
+
+    A sentence ends at `.`, `!`, `?` or `…` before a blank, at the full stops of Chinese and Japanese, and at a line's end.
+    The dot of an abbreviation, of an initial or of a number at a line's beginning ends none, nor does a mark inside quotes
+    or brackets after which the text goes on in lower case.
+    """
+    found = []
+    start = 0
+    for end in _END.finditer(text):
+        if not _goes_on(text[start : end.end()], text[end.end() : end.end() + 2]):
+            found.append(text[start : end.end()])
+            start = end.end()
+    pieces = (piece.strip() for piece in (*found, text[start:]))
+    return [piece for piece in pieces if any(character.isalnum() for character in piece)]
+
+
+def _goes_on(piece: str, follows: str) -> bool:
+    """Whether the mark at the end of a piece ends no sentence, seeing the next two characters."""
+    lower = follows[1:].islower()
+    if piece[-1] in "\"'”’)]":
+        return lower
+    last = _LAST_WORD.search(piece)
+    if not last:
+        return False
+    word = last[1].lstrip("\"'“‘([").lower()
+    if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i"):
+        return True
+    first = last.start(1) == len(piece) - len(piece.lstrip())
+    return (first and word.isdigit()) or (lower and "." in word and word.replace(".", "").isalpha())
+
+
+_MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
+_DAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_RULES = tuple(
+    (category, re.compile(pattern, re.IGNORECASE))
+    for category, pattern in (
+        ("question", r"""[?？]["'”’)\]」』）]*$"""),
+        (
+            "preference",
+            r"\b(likes?|liked|loves?|loved|enjoy(s|ed)?|prefer(s|red)?|hates?|hated|dislikes?|disliked|favou?rite"
+            r"|fond of|can(no|['’])?t stand|would rather|['’]d rather)\b",
+        ),
+        (
+            "plan",
+            r"\b(will|won['’]t|going to|gonna|plan(s|ning)? (to|on)|intends? to|hop(e|es|ing) to|wants? to|looking forward"
+            rf"|tomorrow|next (week|weekend|month|year|summer|winter|spring|autumn|fall|{_DAY}|{_MONTH}))\b|['’]ll\b",
+        ),
+        (
+            "event",
+            r"\b(yesterday|today|tonight|this (morning|afternoon|evening|week|weekend|month|year)|ago|(18|19|20)\d\d"
+            rf"|last (night|week|weekend|month|year|summer|winter|spring|autumn|fall|{_DAY}|{_MONTH})"
+            rf"|on ({_DAY})|(in|on|since|until|till) ({_MONTH})|({_MONTH}) \d{{1,2}}|\d{{1,2}}(st|nd|rd|th)? ({_MONTH})"
+            r"|\d{4}-\d\d-\d\d)\b",
+        ),
+        ("profile", r"\b(i am|i['’]m|my|mine|i (live|work|study|speak|own|have|was born|grew up)|i['’]ve|we are|we['’]re|our)\b"),
+    )
+)
+CATEGORIES = (*(category for category, _ in _RULES), "fact")
+"""Every category, in the order in which its rule is tried; `fact` is what no rule claims."""
+
+
+def category(sentence: str) -> str:
+    """The first category whose cue words (English) or mark the sentence has."""
+    return next((name for name, cue in _RULES if cue.search(sentence)), "fact")
+
+
+_WORD = re.compile(r"\w+(?:[.'’-]\w+)*")
+
+
+def title(sentence: str) -> str:
+    """What the statement begins with: its first six words in lower case."""
+    return " ".join(_WORD.findall(sentence)[:6]).lower()
