@@ -10,7 +10,7 @@ What the rows mean is a `Model`'s business. A view of another collection is one 
 
     class Names:                                      # state: frozenset of the names of all live rows
         collection, fields, codec = "graph", ("name",), RowCodec(version=1)
-        def load(self, segments): return self.apply(frozenset(), newest_rows(segments, self.codec))
+        def load(self, segments): return frozenset(row["name"] for row in newest_rows(segments, self.codec).values())
         def apply(self, state, changes): ...
         def rows(self, state): return len(state)
         def size(self, state): return 100 * len(state)
@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock, RLock
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from am_server.store.port import Document, DocumentStore, PreconditionFailed, Query, Scalar, Where
 from am_server.views.snapshots import Codec, Head, Row, Segment, Snapshots
@@ -49,12 +49,15 @@ State = TypeVar("State")
 
 
 class Model(Protocol[State]):
-    """What a view makes of a collection's rows. A state that was returned once is never changed again."""
+    """What a view makes of a collection's rows.
+
+    A state is read by other threads while it is applied to: `apply` returns a changed copy, or the state has a lock.
+    """
 
     collection: str
     fields: Sequence[str]
     """The fields to read, besides `changed_at` and `deleted_at`."""
-    codec: Codec
+    codec: Codec[Any]
 
     def load(self, segments: Sequence[Segment]) -> State:
         """The state of these segments, oldest first; a row or a tombstone in a later one replaces an earlier row."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 
 import msgpack
 
 from am_server.store.port import Scalar
-from am_server.views.snapshots import Row
+from am_server.views.snapshots import Row, Segment
+
+Rows = dict[str, Row]
+"""Rows by document id."""
 
 
 class RowCodec:
@@ -19,7 +23,20 @@ class RowCodec:
         """`version` changes whenever the fields of the rows change."""
         self.version = version
 
-    def pack(self, rows: Mapping[str, Row]) -> bytes:
+    def build(self, rows: Mapping[str, Row]) -> Rows:
+        return dict(rows)
+
+    def merge(self, older: Rows, newer: Rows, gone: Collection[str]) -> Rows:
+        return {id: row for id, row in older.items() if id not in newer and id not in gone} | newer
+
+    def split(self, rows: Rows) -> tuple[Rows, Rows]:
+        half = len(rows) // 2
+        return dict(islice(rows.items(), half)), dict(islice(rows.items(), half, None))
+
+    def count(self, rows: Rows) -> int:
+        return len(rows)
+
+    def pack(self, rows: Rows) -> bytes:
         names = sorted({name for row in rows.values() for name in row})
         columns: dict[str, Any] = {}
         for name in names:
@@ -27,7 +44,7 @@ class RowCodec:
             columns[name] = (absent, [row[name] for row in rows.values() if name in row])
         return zlib.compress(cast(bytes, msgpack.packb([list(rows), columns], datetime=True)))
 
-    def unpack(self, data: bytes) -> dict[str, Row]:
+    def unpack(self, data: bytes) -> Rows:
         ids, columns = msgpack.unpackb(zlib.decompress(data), timestamp=3)
         rows: dict[str, dict[str, Scalar]] = {id: {} for id in ids}
         for name, (absent, values) in columns.items():
@@ -35,4 +52,14 @@ class RowCodec:
             for number, row in enumerate(rows.values()):
                 if number not in missing:
                     row[name] = next(each)
-        return cast(dict[str, Row], rows)
+        return cast(Rows, rows)
+
+
+def newest_rows(segments: Sequence[Segment], codec: RowCodec) -> Rows:
+    """The live rows of segments given oldest first."""
+    rows: Rows = {}
+    for segment in segments:
+        for id in segment.gone:
+            rows.pop(id, None)
+        rows.update(codec.unpack(segment.data))
+    return rows

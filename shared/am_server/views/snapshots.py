@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -45,37 +45,42 @@ COMMIT_BYTES = 3_000_000
 """Larger sets of new blocks are committed ahead of the head, in several commits."""
 
 T = TypeVar("T")
-
-
-class Codec(Protocol):
-    """How a view packs rows into a block."""
-
-    version: int
-    """Blocks of another version are made again from the documents."""
-
-    def pack(self, rows: Mapping[str, Row]) -> bytes: ...
-
-    def unpack(self, data: bytes) -> dict[str, Row]:
-        """The rows that were packed."""
-        ...
+Rows = TypeVar("Rows")
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A block as read: packed live rows, and the ids of documents whose rows in older segments are gone."""
+    """A stretch of a collection's log: packed live rows, and the ids of documents whose rows in older segments are gone."""
 
     data: bytes
     gone: Sequence[str] = ()
 
 
-def newest_rows(segments: Sequence[Segment], codec: Codec) -> dict[str, Row]:
-    """The live rows of segments given oldest first."""
-    rows: dict[str, Row] = {}
-    for segment in segments:
-        for id in segment.gone:
-            rows.pop(id, None)
-        rows.update(codec.unpack(segment.data))
-    return rows
+class Codec(Protocol[Rows]):
+    """How a view packs rows; `Rows` is what it packs them from."""
+
+    version: int
+    """Segments of another version are made again from the documents."""
+
+    def build(self, rows: Mapping[str, Row]) -> Rows:
+        """Rows by document id."""
+        ...
+
+    def merge(self, older: Rows, newer: Rows, gone: Collection[str]) -> Rows:
+        """Both; of the older without what the newer has as well and without the `gone`."""
+        ...
+
+    def split(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Two halves."""
+        ...
+
+    def count(self, rows: Rows) -> int: ...
+
+    def pack(self, rows: Rows) -> bytes: ...
+
+    def unpack(self, data: bytes) -> Rows:
+        """What was packed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ class Reading(Generic[T]):
 class Snapshots:
     """The snapshots of one collection of one agent."""
 
-    def __init__(self, store: DocumentStore, root: str, collection: str, codec: Codec) -> None:
+    def __init__(self, store: DocumentStore, root: str, collection: str, codec: Codec[Any]) -> None:
         self._store = store
         self._codec = codec
         self._path = f"{root}/snapshots/{collection}"
@@ -183,42 +188,42 @@ class Snapshots:
         Returns the new head, or None when a block that had to be merged was found missing or damaged.
         Raises PreconditionFailed when somebody else moved the head; nothing is written then.
         """
-        blocks = head.blocks if head else ()
-        rows: dict[str, Row | None] = {}
-        _overlay(rows, [_decode(head.newest)] if head and head.newest else [], self._codec)
-        rows.update(changes)
-        newest = self._encode(rows)
-        absorbed = _absorbed(blocks, len(newest), len(rows), live)
+        blocks, doomed = (head.blocks, head.doomed) if head else ((), ())
+        rows = self._codec.build({id: row for id, row in changes.items() if row is not None})
+        gone = frozenset(id for id, row in changes.items() if row is None)
+        if head and head.newest:
+            rows, gone = self._merged([_decode(head.newest)], rows, gone)
+        newest = self._encode(rows, gone if blocks else ())
+        absorbed = _absorbed(blocks, len(newest), self._codec.count(rows), live)
+        kept = blocks[: len(blocks) - len(absorbed)]
+        if not absorbed and len(newest) <= HEAD_BYTES:
+            return self._commit(head, covered, kept, newest, [], doomed)
         if absorbed:
             older = self._segments(absorbed)
             if older is None:
                 return None
-            merged: dict[str, Row | None] = {}
-            _overlay(merged, older, self._codec)
-            merged.update(rows)
-            rows = merged
-        kept = blocks[: len(blocks) - len(absorbed)]
-        if not kept and None in rows.values():
-            rows = {id: row for id, row in rows.items() if row is not None}
-            newest = self._encode(rows)
-        if not absorbed and len(newest) <= HEAD_BYTES:
-            return self._commit(head, covered, kept, newest, [], head.doomed if head else ())
-        made = self._split(list(rows.items()))
-        doomed = (*absorbed, *(head.doomed if head else ()))
-        return self._commit(head, covered, (*kept, *(block for block, _ in made)), b"", made, doomed)
+            rows, gone = self._merged(older, rows, gone)
+        made = self._cut(rows, gone if kept else ())
+        return self._commit(head, covered, (*kept, *(block for block, _ in made)), b"", made, (*absorbed, *doomed))
 
-    def _encode(self, rows: Mapping[str, Row | None]) -> bytes:
-        gone = [id for id, row in rows.items() if row is None]
-        packed = self._codec.pack({id: row for id, row in rows.items() if row is not None})
-        return cast(bytes, msgpack.packb([gone, packed]))
+    def _merged(self, older: Sequence[Segment], rows: Any, gone: frozenset[str]) -> tuple[Any, frozenset[str]]:
+        """Segments, oldest first, under newer rows and tombstones."""
+        for segment in reversed(older):
+            rows = self._codec.merge(self._codec.unpack(segment.data), rows, gone)
+            gone |= frozenset(segment.gone)
+        return rows, gone
 
-    def _split(self, rows: list[tuple[str, Row | None]]) -> list[tuple[Block, bytes]]:
-        data = self._encode(dict(rows))
-        if len(data) > BLOCK_BYTES and len(rows) > 1:
-            half = len(rows) // 2
-            return self._split(rows[:half]) + self._split(rows[half:])
-        id = secrets.token_hex(8)
-        return [(Block(id, len(rows), len(data), _sum(data)), data)]
+    def _encode(self, rows: Any, gone: Collection[str]) -> bytes:
+        return cast(bytes, msgpack.packb([sorted(gone), self._codec.pack(rows)]))
+
+    def _cut(self, rows: Any, gone: Collection[str]) -> list[tuple[Block, bytes]]:
+        """Rows as blocks that fit a document; the tombstones go with the first, the oldest."""
+        data = self._encode(rows, gone)
+        count = self._codec.count(rows)
+        if len(data) > BLOCK_BYTES and count > 1:
+            first, second = self._codec.split(rows)
+            return self._cut(first, gone) + self._cut(second, ())
+        return [(Block(secrets.token_hex(8), count, len(data), _sum(data)), data)]
 
     def _commit(
         self,
@@ -272,12 +277,6 @@ def _absorbed(blocks: Sequence[Block], size: int, rows: int, live: int) -> tuple
         first -= 1
         size += blocks[first].bytes
     return tuple(blocks[first:])
-
-
-def _overlay(rows: dict[str, Row | None], segments: Sequence[Segment], codec: Codec) -> None:
-    for segment in segments:
-        rows.update(dict.fromkeys(segment.gone))
-        rows.update(codec.unpack(segment.data))
 
 
 def _decode(data: bytes) -> Segment:
