@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import secrets
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from am_server.errors import Conflict, Forbidden, NotFound, Unauthorized
+from am_server.errors import Forbidden, NotFound, Unauthorized
+from am_server.identity.attempts import attempts
 from am_server.identity.caller import Caller, SpaceGrant, Tier
 from am_server.identity.keys import PREFIX, has_key_form, key_hash, new_key
 from am_server.identity.recent import Recent
@@ -23,8 +22,6 @@ CACHE_SECONDS = 60
 
 UNKNOWN_SECONDS = 10
 """How long an instance remembers that a key is unknown, so that guessing does not become reading."""
-
-_ATTEMPTS = 12
 
 _NO_CREDENTIAL = (
     "no API key; send one as 'X-API-Key: am_...' or 'Authorization: Bearer am_...'; POST /v1/keys with an agent_id returns one"
@@ -183,7 +180,7 @@ class Accounts:
         too many: the account's counter changes only from the value that was compared with the limit.
         """
         agent = f"agents/{agent_uid(caller.account, agent_id)}"
-        for _ in _attempts():
+        for _ in attempts("many agents are being added to this account at the same time; try again"):
             account, known = self._store.get_many([f"accounts/{caller.account}", agent])
             if account is None:
                 raise Unauthorized(_BAD_KEY)
@@ -203,7 +200,7 @@ class Accounts:
                 return new
             except (Changed, AlreadyExists):
                 continue
-        raise Conflict("many agents are being added to this account at the same time; try again")
+        raise AssertionError("attempts() ends by raising")
 
     def keys(self, caller: Caller) -> list[KeyInfo]:
         """All keys of the account, the oldest first; revoked ones too."""
@@ -260,11 +257,3 @@ def _key_info(document: Document, revoked_at: int | None = None) -> KeyInfo:
         int(data["created_at"]),  # type: ignore[arg-type]
         None if when is None else int(when),  # type: ignore[arg-type]
     )
-
-
-def _attempts() -> Iterator[None]:
-    """Attempts at a compare-and-set, with growing random pauses in between so that rivals do not meet again."""
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            time.sleep(random.uniform(0, 0.01 * 2 ** min(attempt, 6)))  # noqa: S311
-        yield

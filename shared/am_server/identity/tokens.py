@@ -63,6 +63,8 @@ class Invitation:
     id: str
     space_id: str
     role: str
+    author: str
+    """The uid of the agent that wrote it."""
     agent: str | None
     expires_at: int
 
@@ -93,11 +95,11 @@ class SpaceTokens:
             raise TokenRefused("jwt_missing_claim", "'sub' must be an agent's DID")
         return Claims(found[1], tuple(spaces))
 
-    def invite(self, space_id: str, role: str, agent: str | None) -> tuple[str, int]:
-        """An invitation and when it expires, in seconds since 1970. Raises NotConfigured without a secret."""
+    def invite(self, author: str, space_id: str, role: str, agent: str | None) -> tuple[str, int]:
+        """An invitation from the agent `author` and when it expires, in seconds since 1970. Raises NotConfigured."""
         now = self._now()
         claims = {"jti": uuid4().hex, "iss": ISSUER, "aud": INVITATION_AUDIENCE, "space": space_id, "role": role,
-                  "iat": now, "exp": now + INVITATION_TTL}
+                  "author": author, "iat": now, "exp": now + INVITATION_TTL}
         if agent is not None:
             claims["agent"] = agent
         return _sign(claims, self._invitation_keys), now + INVITATION_TTL
@@ -105,7 +107,9 @@ class SpaceTokens:
     def read_invitation(self, text: str) -> Invitation:
         """A good invitation. Raises TokenRefused for anything else, a space token included."""
         claims = self._read(text, self._invitation_keys, INVITATION_AUDIENCE)
-        return Invitation(claims["jti"], claims["space"], claims["role"], claims.get("agent"), int(claims["exp"]))
+        return Invitation(
+            claims["jti"], claims["space"], claims["role"], claims["author"], claims.get("agent"), int(claims["exp"])
+        )
 
     def _now(self) -> int:
         return self._clock.now() // SECOND
