@@ -10,18 +10,14 @@ from typing import Any, cast
 import msgpack
 
 from am_server.store.port import Scalar
-from am_server.views.snapshots import Row, Segment
+from am_server.views.snapshots import Codec, Row, Segment
 
 Rows = dict[str, Row]
 """Rows by document id."""
 
 
-class RowCodec:
-    """Packs rows as they are. A column's values lie together, where they resemble each other and compress well."""
-
-    def __init__(self, version: int) -> None:
-        """`version` changes whenever the fields of the rows change."""
-        self.version = version
+class DictRows:
+    """The part of a codec that handles rows as a dict by document id; `pack` and `unpack` are left to be added."""
 
     def build(self, rows: Mapping[str, Row]) -> Rows:
         return dict(rows)
@@ -35,6 +31,14 @@ class RowCodec:
 
     def count(self, rows: Rows) -> int:
         return len(rows)
+
+
+class RowCodec(DictRows):
+    """Packs rows as they are. A column's values lie together, where they resemble each other and compress well."""
+
+    def __init__(self, version: int) -> None:
+        """`version` changes whenever the fields of the rows change."""
+        self.version = version
 
     def pack(self, rows: Rows) -> bytes:
         names = sorted({name for row in rows.values() for name in row})
@@ -55,7 +59,7 @@ class RowCodec:
         return cast(Rows, rows)
 
 
-def newest_rows(segments: Sequence[Segment], codec: RowCodec) -> Rows:
+def newest_rows(segments: Sequence[Segment], codec: Codec[Rows]) -> Rows:
     """The live rows of segments given oldest first."""
     rows: Rows = {}
     for segment in segments:
