@@ -51,6 +51,14 @@ class KeyInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """How many agents an account has, and how many shared spaces it owns."""
+
+    agents: int
+    spaces: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Nobody:
     """An unknown or revoked key."""
 
@@ -221,6 +229,11 @@ class Accounts:
                 self._recent.forget(document.id)
                 return _key_info(document, revoked_at=now)
         raise NotFound("this account has no key with that id; GET /v1/keys lists them")
+
+    def counts(self, caller: Caller) -> Counts:
+        """How much of its limits the account has used."""
+        data = self._account(caller.account).data
+        return Counts(int(data["agent_count"]), int(data.get("space_count", 0)))  # type: ignore[arg-type]
 
     def _new_key(self, account: str, agent_id: str, tier: Tier, now: int) -> tuple[NewKey, Write]:
         key, key_id = new_key(), secrets.token_hex(12)

@@ -77,8 +77,14 @@ class SpaceTokens:
         self._invitation_keys = [hmac.new(key, b"invitation", hashlib.sha256).digest() for key in self._token_keys]
         self._clock = clock
 
+    def require_secret(self) -> None:
+        """Raise NotConfigured when JWT_SECRET is unset."""
+        if not self._token_keys:
+            raise NotConfigured("JWT_SECRET is unset; set it to a long random secret to enable shared spaces")
+
     def mint(self, did: str, tier: str, spaces: Sequence[str], ttl: int = DEFAULT_TTL) -> Minted:
         """A token for these spaces; `ttl` in seconds. Raises NotConfigured without a secret."""
+        self.require_secret()
         now = self._now()
         claims = {"sub": did, "iss": ISSUER, "aud": AUDIENCE, "spaces": list(spaces), "tier": tier, "iat": now, "exp": now + ttl}
         return Minted(_sign(claims, self._token_keys), now, now + ttl)
@@ -97,6 +103,7 @@ class SpaceTokens:
 
     def invite(self, author: str, space_id: str, role: str, agent: str | None) -> tuple[str, int]:
         """An invitation from the agent `author` and when it expires, in seconds since 1970. Raises NotConfigured."""
+        self.require_secret()
         now = self._now()
         claims = {"jti": uuid4().hex, "iss": ISSUER, "aud": INVITATION_AUDIENCE, "space": space_id, "role": role,
                   "author": author, "iat": now, "exp": now + INVITATION_TTL}
@@ -133,8 +140,6 @@ class SpaceTokens:
 
 
 def _sign(claims: Mapping[str, Any], keys: Sequence[bytes]) -> str:
-    if not keys:
-        raise NotConfigured("JWT_SECRET is unset; set it to a long random secret to enable shared spaces")
     import jwt
 
     return jwt.encode(dict(claims), keys[0], algorithm="HS256")
