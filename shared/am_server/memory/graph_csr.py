@@ -35,9 +35,9 @@ class Adjacency:
         """The positions of all entries of these nodes, in the order of the nodes."""
         first = self.start[nodes]
         counts = self.start[nodes + 1] - first
-        ends: Ints = np.cumsum(counts, dtype=np.int32)
-        shifts: Ints = np.repeat(first - (ends - counts), counts)
-        return shifts + np.arange(len(shifts), dtype=np.int32)
+        ends = np.cumsum(counts, dtype=np.int32)
+        shifts = np.repeat(first - (ends - counts), counts)
+        return np.add(shifts, np.arange(len(shifts)), dtype=np.int32)
 
 
 def adjacency(nodes: int, begin: Ints, end: Ints, weight: Floats) -> Adjacency:

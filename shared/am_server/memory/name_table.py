@@ -1,0 +1,75 @@
+"""The names of one graph, numbered in order of appearance, and the ways to find one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+from am_server.memory.names import entity_uuid, folded
+from am_server.memory.tokens import read_tokens
+
+
+class NameTable:
+    """Names only ever join; a number keeps its meaning. What is derived from the names is made when first asked for."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._number: dict[str, int] = {}
+        self._by_id = _Derived(self.names, lambda name: [entity_uuid(name)])
+        self._by_form = _Derived(self.names, lambda name: [folded(name)])
+        self._by_term = _Derived(self.names, _terms)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def add(self, name: str) -> int:
+        """The number of a name, a new one when it is new. Callers take turns."""
+        number = self._number.get(name)
+        if number is None:
+            self.names.append(name)
+            number = self._number[name] = len(self.names) - 1
+        return number
+
+    def exactly(self, name: str) -> int | None:
+        """The number of this very name."""
+        return self._number.get(name)
+
+    def by_id(self, uuid: str) -> int | None:
+        """The number of the name whose entity has this id."""
+        return next(iter(self._by_id.having(uuid)), None)
+
+    def nearly(self, name: str) -> int | None:
+        """The number of the first name that folds to the same form."""
+        return next(iter(self._by_form.having(folded(name))), None)
+
+    def with_term(self, term: str) -> Sequence[int]:
+        """The numbers of the names that hold an index term, as often as they hold it."""
+        return self._by_term.having(term)
+
+    def terms_of(self, number: int) -> frozenset[str]:
+        """The index terms of a name."""
+        return frozenset(_terms(self.names[number]))
+
+
+def _terms(name: str) -> list[str]:
+    # function words included, because a name may be nothing else: "The Who", "To be, or not to be"
+    return [token.term for token in read_tokens(name, every_character=True)]
+
+
+class _Derived:
+    """Keys of names, computed for the names that joined since the last question."""
+
+    def __init__(self, names: Sequence[str], keys: Callable[[str], list[str]]) -> None:
+        self._names = names
+        self._keys = keys
+        self._numbers: dict[str, list[int]] = {}
+        self._done = 0
+        self._lock = Lock()
+
+    def having(self, key: str) -> Sequence[int]:
+        with self._lock:
+            while self._done < len(self._names):
+                for each in self._keys(self._names[self._done]):
+                    self._numbers.setdefault(each, []).append(self._done)
+                self._done += 1
+            return tuple(self._numbers.get(key, ()))
