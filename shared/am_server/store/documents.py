@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from am_server.errors import Invalid
+from am_server.store.indexes import COMMIT_TIME, INDEXED
 from am_server.store.port import (
+    MAX_COMMIT_BYTES,
     MAX_COMMIT_WRITES,
     MAX_DOCUMENT_BYTES,
     Field,
@@ -20,6 +22,7 @@ from am_server.store.port import (
 
 _INT64 = 2**63
 _RESERVED = re.compile(r"\.\.?|__.*__", re.DOTALL)
+_FIELD_NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
 _MAX_ID_BYTES = 1500
 
 
@@ -27,22 +30,27 @@ def check_commit(writes: Sequence[Write]) -> None:
     """Raise TooLarge, Invalid or ValueError when no adapter could commit this."""
     if len(writes) > MAX_COMMIT_WRITES:
         raise TooLarge(f"one commit takes at most {MAX_COMMIT_WRITES} changes, this one has {len(writes)}; send fewer at once")
+    if sum(check_document(write.path, write.data) for write in writes) > MAX_COMMIT_BYTES:
+        raise TooLarge(f"one commit takes at most {MAX_COMMIT_BYTES:,} bytes; send less at once")
     for write in writes:
-        check_document(write.path, write.data)
+        _check_server_times(write)
         if sum(isinstance(value, Increment) for value in write.data.values()) > 1:
             raise ValueError(f"more than one increment in {write.path}")
 
 
-def check_document(path: str, data: Mapping[str, Field]) -> None:
-    """Raise TooLarge, Invalid or ValueError when a document cannot be stored.
+def check_document(path: str, data: Mapping[str, Field]) -> int:
+    """The bytes a document takes, as Firestore counts them: https://cloud.google.com/firestore/docs/storage-size
 
-    The size is Firestore's: https://cloud.google.com/firestore/docs/storage-size
+    Raises TooLarge, Invalid or ValueError when it cannot be stored.
     """
     size = 48 + _path_size(path)
     for name, value in data.items():
-        size += _text_size(name, name) + _value_size(name, value)
+        if not _FIELD_NAME.fullmatch(name):
+            raise ValueError(f"not the name of a field: {name!r}")
+        size += len(name) + 1 + _value_size(name, value)
     if size > MAX_DOCUMENT_BYTES:
         raise TooLarge(f"this would take {size:,} bytes and at most {MAX_DOCUMENT_BYTES:,} fit; shorten it or split it")
+    return size
 
 
 def check_path(path: str) -> None:
@@ -70,6 +78,15 @@ def apply(write: Write, current: Mapping[str, Scalar] | None, time: datetime) ->
         else:
             after[name] = value
     return after, incremented
+
+
+def _check_server_times(write: Write) -> None:
+    """Raise RuntimeError unless a server time is in the one field that `indexes.COMMIT_TIME` describes, and is there."""
+    declared = COMMIT_TIME in INDEXED.get(collection_name(write.path.rpartition("/")[0]), ())
+    if any(isinstance(value, ServerTime) and not (declared and name == COMMIT_TIME) for name, value in write.data.items()):
+        raise RuntimeError(f"a server time belongs into '{COMMIT_TIME}' of a collection that declares it: {write.path}")
+    if declared and write.op != "delete" and not isinstance(write.data.get(COMMIT_TIME), ServerTime):
+        raise RuntimeError(f"a write to this collection sets '{COMMIT_TIME}' to SERVER_TIME: {write.path}")
 
 
 def _add(current: Scalar, by: int | float) -> int | float:

@@ -20,6 +20,9 @@ Scalar = None | bool | int | float | str | bytes | datetime
 MAX_DOCUMENT_BYTES = 1_000_000
 """The largest document any adapter takes (Firestore's own limit is 1,048,576 bytes with names and overhead)."""
 
+MAX_COMMIT_BYTES = 9_000_000
+"""The most that the documents of one commit may take together (Firestore's own limit is 10 MiB a request)."""
+
 MAX_COMMIT_WRITES = 500
 """The most writes in one commit; more belong into several commits or into fewer, larger documents."""
 
@@ -32,7 +35,7 @@ class Increment:
 
 
 class ServerTime:
-    """A transform: this field becomes the commit's time."""
+    """A transform: this field becomes the commit's time. Only for the field that `indexes.COMMIT_TIME` names."""
 
     __slots__ = ()
 
@@ -115,8 +118,9 @@ class Query:
     """Documents of one collection.
 
     Conditions and order concern one indexed field (Firestore needs no composite index then). Without `order_by` the
-    order is the document id; ties are broken by the document id in the same direction. `after` is the position of the
-    last document of the page before: (value of the ordered field, document id).
+    order is that field if a condition is a range, and the document id otherwise, which is never descending. Ties are
+    broken by the document id in the same direction. `after` is the position of the last document of the page before:
+    (value of the ordered field, document id).
     """
 
     collection: str
@@ -180,7 +184,7 @@ class Changed(PreconditionFailed):
 
 
 class TooLarge(AmError):
-    """A document exceeds MAX_DOCUMENT_BYTES, or a commit MAX_COMMIT_WRITES."""
+    """A document exceeds MAX_DOCUMENT_BYTES, or a commit MAX_COMMIT_WRITES or MAX_COMMIT_BYTES."""
 
     code, type, status = -32004, "validation_error", 413
 

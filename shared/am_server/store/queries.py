@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from am_server.store.documents import check_path, collection_name
-from am_server.store.indexes import INDEXED
+from am_server.store.indexes import COMMIT_TIME, INDEXED
 from am_server.store.port import Query
 
 
 def field_of(query: Query) -> str | None:
     """The one field that conditions and order concern; None when the query has neither.
 
-    Raises RuntimeError when there are several fields or the field is not declared in `indexes.INDEXED`, because such
-    a query would need an index that the database does not have, and ValueError for a bad collection or limit.
+    Raises RuntimeError when there are several fields, the field is not declared in `indexes.INDEXED`, or ids are to be
+    descending, because such a query would need an index that the database does not have; also when commit times are to
+    be descending or compared with something else than a time. Raises ValueError for a bad collection or limit.
     """
     check_path(query.collection + "/id")
     if query.limit is not None and query.limit < 1:
@@ -20,6 +23,8 @@ def field_of(query: Query) -> str | None:
     if query.order_by is not None:
         fields.add(query.order_by)
     if not fields:
+        if query.descending:
+            raise RuntimeError("document ids are ascending only")
         return None
     if len(fields) > 1:
         raise RuntimeError(f"a query concerns one field, not {', '.join(sorted(fields))}")
@@ -27,6 +32,11 @@ def field_of(query: Query) -> str | None:
     name = collection_name(query.collection)
     if field not in INDEXED.get(name, ()):
         raise RuntimeError(f"'{field}' of '{name}' is not declared in store/indexes.py")
+    if field == COMMIT_TIME:
+        if query.descending:
+            raise RuntimeError(f"'{field}' is ascending only")
+        if not all(isinstance(condition.value, datetime) for condition in query.where):
+            raise RuntimeError(f"'{field}' is compared with times only")
     return field
 
 
