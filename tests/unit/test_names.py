@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from am_server.memory.names import edge_uuid, entity_uuid, exact, folded, procedure_uuid, uuid_version
+from am_server.memory.names import edge_uuid, entity_uuid, exact, folded, is_edge_uuid, procedure_uuid, uuid_version
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +37,13 @@ def test_ids_are_version_5_and_differ_by_kind() -> None:
     ids = [entity_uuid("x"), procedure_uuid("x"), edge_uuid("x", "x", "x")]
     assert [uuid_version(id) for id in ids] == [5, 5, 5]
     assert len(set(ids)) == 3
+
+
+@given(st.text(), st.text(), st.text())
+def test_an_id_tells_an_entity_from_an_edge(subject: str, predicate: str, object_: str) -> None:
+    assert not is_edge_uuid(entity_uuid(subject))
+    assert is_edge_uuid(edge_uuid(subject, predicate, object_))
+    assert uuid_version(entity_uuid(subject)) == uuid_version(edge_uuid(subject, predicate, object_)) == 5
 
 
 def test_parts_of_an_edge_do_not_run_into_each_other() -> None:

@@ -34,19 +34,32 @@ def folded(name: str) -> str:
 
 
 def entity_uuid(name: str) -> str:
-    """The id of the entity with this name: a UUID of version 5."""
-    return str(uuid.uuid5(_ENTITY, exact(name)))
+    """The id of the entity with this name: an even UUID of version 5."""
+    return _uuid(_ENTITY, exact(name), 0)
 
 
 def edge_uuid(subject: str, predicate: str, object_: str) -> str:
-    """The id of the edge with these parts: a UUID of version 5, another than any entity's."""
+    """The id of the edge with these parts: an odd UUID of version 5."""
     parts = [exact(subject), exact(predicate), exact(object_)]
-    return str(uuid.uuid5(_EDGE, json.dumps(parts, ensure_ascii=False)))
+    return _uuid(_EDGE, json.dumps(parts, ensure_ascii=False), 1)
+
+
+def is_edge_uuid(id: str) -> bool:
+    """Whether an id of version 5 is an edge's, not an entity's."""
+    return bool(uuid.UUID(id).int & 1)
 
 
 def procedure_uuid(name: str) -> str:
     """The id under which the newest version of the procedure with this name is found: a UUID of version 5."""
     return str(uuid.uuid5(_PROCEDURE, exact(name)))
+
+
+def _uuid(namespace: uuid.UUID, text: str, parity: int) -> str:
+    # the last bit tells an entity from an edge, so that a deposit on either need not read what it is
+    id = uuid.uuid5(namespace, text)
+    while id.int & 1 != parity:
+        id = uuid.uuid5(id, text)
+    return str(id)
 
 
 def uuid_version(text: str) -> int | None:
