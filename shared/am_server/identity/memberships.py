@@ -49,6 +49,7 @@ NOT_OPEN = (
     "this token does not open that space; POST /v1/space-token gives one that names all your spaces, "
     "and a space of another account needs an invitation from its owner"
 )
+_NO_MEMBER = "you are no member of that space; join it with memory_join_shared_space first"
 _BUSY = "the members of this space are changing at the same time; try again"
 _SPACE_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _DID = re.compile(r"did:fetch:([0-9a-f]{32})", re.ASCII)
@@ -90,7 +91,7 @@ def require_role(store: DocumentStore, agent_uid: str, space_id: str, least: Rol
     """The member document of an agent that has at least this role. Raises Forbidden, alike for a space that is not there."""
     member = store.get(f"{_space(space_id)}/members/{agent_uid}")
     if member is None:
-        raise Forbidden("you are no member of that space; join it with memory_join_shared_space first")
+        raise Forbidden(_NO_MEMBER)
     role = str(member.data["role"])
     if RANK[role] < RANK[least]:
         raise Forbidden(f"your role in this space is '{role}' and this takes '{least}'; ask the space's owner for it")
@@ -304,5 +305,5 @@ def _seen(space: Document, role: Role) -> Membership:
 def _space(space_id: str) -> str:
     """The path of a space. An id that cannot be one never becomes part of a path."""
     if not _SPACE_ID.fullmatch(space_id):
-        raise Forbidden(NOT_OPEN)
+        raise Forbidden(_NO_MEMBER)
     return f"spaces/{space_id}"
