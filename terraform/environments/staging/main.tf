@@ -1,0 +1,53 @@
+provider "google" {
+  project        = var.project_id
+  region         = var.region
+  default_labels = local.labels
+}
+
+provider "google-beta" {
+  project        = var.project_id
+  region         = var.region
+  default_labels = local.labels
+}
+
+locals {
+  root   = "${path.module}/../../.."
+  labels = { service = "am-server", environment = "staging" }
+
+  # Written by `make package`.
+  packages = {
+    for name, package in jsondecode(file("${local.root}/dist/manifest.json")) : name => merge(package, {
+      file = "${local.root}/dist/${package.file}"
+    })
+  }
+}
+
+module "app" {
+  source = "../../modules/app"
+
+  project_id  = var.project_id
+  region      = var.region
+  environment = "staging"
+  packages    = local.packages
+  routes      = jsondecode(file("${local.root}/infra/routes.json"))
+
+  # As production, but small, and its data may be lost.
+  protected              = true
+  point_in_time_recovery = false
+
+  instances = { mcp = { max = 4 }, memories = { max = 4 } }
+
+  secret_values = var.secret_values
+  alert_emails  = var.alert_emails
+  budget        = var.budget
+}
+
+output "base_url" {
+  description = "Where clients call."
+  value       = module.app.base_url
+}
+
+output "address" {
+  description = "IP address for the domain's A record; null without a load balancer."
+  value       = module.app.address
+}
