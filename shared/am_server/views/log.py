@@ -28,7 +28,7 @@ from threading import Lock, RLock
 from typing import Any, Generic, Protocol, TypeVar
 
 from am_server.store.port import Document, DocumentStore, PreconditionFailed, Query, Scalar, Where
-from am_server.views.snapshots import Codec, Head, Row, Segment, Snapshots
+from am_server.views.snapshots import Codec, Head, Reading, Row, Segment, Snapshots
 
 ERASED = "erased"
 """Id of the marker that erasure leaves in a viewed collection: rows that are not newer than it are gone."""
@@ -60,7 +60,10 @@ class Model(Protocol[State]):
     codec: Codec[Any]
 
     def load(self, segments: Sequence[Segment]) -> State:
-        """The state of these segments, oldest first; a row or a tombstone in a later one replaces an earlier row."""
+        """The state of these segments, oldest first; a row or a tombstone in a later one replaces an earlier row.
+
+        Raises ValueError for a segment that cannot be read; the documents are read instead.
+        """
         ...
 
     def apply(self, state: State, changes: Mapping[str, Row | None]) -> State:
@@ -173,9 +176,13 @@ class LogView(Generic[State]):
 
     def _load(self) -> State:
         reading = self._snapshots.read(self._tail)
+        try:
+            state = self._model.load(reading.segments)
+        except ValueError:
+            reading, state = Reading(reading.head and reading.head.emptied(), (), self._tail(None)), self._model.load(())
         head = reading.head
         covered = None if head is None else head.covered
-        known = _Known(self._model.load(reading.segments), covered, covered, complete=covered is None)
+        known = _Known(state, covered, covered, complete=covered is None)
         _advance(self._model, known, reading.tail)
         self._known = known
         useless = head is not None and known.complete

@@ -121,11 +121,6 @@ class Reading(Generic[T]):
     segments: Sequence[Segment]
     tail: T
 
-    @property
-    def complete(self) -> bool:
-        """Whether the tail holds everything, because there is no usable snapshot."""
-        return self.head is None or self.head.covered is None
-
 
 class Snapshots:
     """The snapshots of one collection of one agent."""
