@@ -245,7 +245,7 @@ def test_a_document_that_a_merge_would_make_too_large_is_refused(store: Document
 
 def test_a_commit_takes_so_many_changes_and_no_more(store: DocumentStore) -> None:
     writes = [put(f"accounts/{n}", {"n": n}) for n in range(MAX_COMMIT_WRITES + 1)]
-    with pytest.raises(TooLarge, match="at most 500 changes"):
+    with pytest.raises(TooLarge, match=f"at most {MAX_COMMIT_WRITES} changes"):
         store.commit(writes)
     assert len(store.commit(writes[:MAX_COMMIT_WRITES]).increments) == MAX_COMMIT_WRITES
     with pytest.raises(TooLarge, match="bytes"):
