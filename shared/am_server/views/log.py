@@ -138,12 +138,12 @@ class _Known(Generic[State]):
 class LogView(Generic[State]):
     """One collection of one agent in the memory of this instance. Safe under threads."""
 
-    def __init__(self, store: DocumentStore, root: str, model: Model[State]) -> None:
-        """`root` is the agent's path, `agents/{uid}`."""
+    def __init__(self, store: DocumentStore, root: str, model: Model[State], snapshots: str | None = None) -> None:
+        """`root` is the agent's path, `agents/{uid}`; `snapshots` names them where a collection has more than one view."""
         self._store = store
         self._model = model
         self._path = f"{root}/{model.collection}"
-        self._snapshots = Snapshots(store, root, model.collection, model.codec)
+        self._snapshots = Snapshots(store, root, model.collection, model.codec, snapshots)
         self._known: _Known[State] | None = None
         self._lock = RLock()
         self._fold_lock = Lock()

@@ -123,12 +123,12 @@ class Reading(Generic[T]):
 
 
 class Snapshots:
-    """The snapshots of one collection of one agent."""
+    """The snapshots of one collection of one agent, under the collection's name or another."""
 
-    def __init__(self, store: DocumentStore, root: str, collection: str, codec: Codec[Any]) -> None:
+    def __init__(self, store: DocumentStore, root: str, collection: str, codec: Codec[Any], name: str | None = None) -> None:
         self._store = store
         self._codec = codec
-        self._path = f"{root}/snapshots/{collection}"
+        self._path = f"{root}/snapshots/{name or collection}"
         self._marker = f"{root}/{collection}/erased"
 
     def head(self) -> Head | None:
