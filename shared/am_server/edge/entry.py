@@ -92,7 +92,7 @@ def _explained(error: AmError, response: Response) -> Response:
 
 def _common_headers(exchange: Exchange) -> dict[str, str]:
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": exchange.request.id}
-    headers.update(cors_headers(exchange.request))
+    headers.update(cors_headers(exchange.request, exchange.services.settings.allowed_origins))
     rate = exchange.rate_limit()
     if rate is not None:
         headers["X-RateLimit-Limit"] = str(NO_LIMIT if rate.limit is None else rate.limit)

@@ -26,15 +26,20 @@ _PREFLIGHT = {
 _EXPOSED = "WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-AM-Cost, X-Request-Id"
 
 
-def check_origin(request: Request, allowed: Collection[str]) -> None:
-    """Let requests without an origin (every client but browsers) and of listed origins pass.
+def origin_allowed(request: Request, allowed: Collection[str]) -> bool:
+    """Whether a request of this origin is answered: one of the listed; without a list, one of this machine.
 
-    Without a list only pages on this machine may call. Raises BadOrigin.
+    A request without an origin is no web page's: every client but browsers sends none.
     """
     origin = request.header("Origin")
     if origin is None:
-        return
-    if origin not in allowed if allowed else not _LOCAL.fullmatch(origin):
+        return True
+    return origin in allowed if allowed else _LOCAL.fullmatch(origin) is not None
+
+
+def check_origin(request: Request, allowed: Collection[str]) -> None:
+    """Raises BadOrigin for a request whose origin is not allowed."""
+    if not origin_allowed(request, allowed):
         raise BadOrigin("this origin may not call; the operator lists allowed ones in AM_ALLOWED_ORIGINS")
 
 
@@ -43,9 +48,11 @@ def preflight() -> Response:
     return Response(204, headers=_PREFLIGHT)
 
 
-def cors_headers(request: Request) -> dict[str, str]:
-    """What lets the page of a checked origin read the answer."""
+def cors_headers(request: Request, allowed: Collection[str]) -> dict[str, str]:
+    """What lets the page of an allowed origin read the answer."""
     origin = request.header("Origin")
     if origin is None:
         return {}
-    return {"Access-Control-Allow-Origin": origin, "Vary": "Origin", "Access-Control-Expose-Headers": _EXPOSED}
+    if not origin_allowed(request, allowed):
+        return {"Vary": "Origin"}
+    return {"Vary": "Origin", "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED}

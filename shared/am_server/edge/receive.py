@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import flask
 from werkzeug.exceptions import HTTPException
+from werkzeug.wsgi import get_input_stream
 
 from am_server.edge.faults import BadRequest, TooLarge
 from am_server.edge.http import Request
 from am_server.errors import AmError
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """What the MCP SDKs take by default, too."""
@@ -26,7 +31,7 @@ def received(incoming: flask.Request) -> tuple[Request, AmError | None]:
     """The request, read completely, and what is wrong with its body if anything is (the body is empty then)."""
     fault: AmError | None = None
     try:
-        body = _body(incoming.stream)
+        body = _body(incoming.environ)
     except AmError as error:
         body, fault = b"", error
     except (HTTPException, OSError):
@@ -45,8 +50,11 @@ def received(incoming: flask.Request) -> tuple[Request, AmError | None]:
     return request, fault
 
 
-def _body(stream: Any) -> bytes:
+def _body(environ: WSGIEnvironment) -> bytes:
     """Everything that the client sends, whatever length it declares. Raises TooLarge beyond the limit."""
+    stream = get_input_stream(environ)
+    # functions-framework reads the body once more after the answer, and fails when the client has broken off
+    environ["wsgi.input"], environ["CONTENT_LENGTH"] = io.BytesIO(), "0"
     body = bytearray()
     while chunk := stream.read(_CHUNK):
         if len(body) <= MAX_BODY_BYTES:  # beyond it the rest is read and dropped: an early answer is lost on many clients
