@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -11,7 +10,7 @@ from uuid import uuid4
 from am_server.errors import Forbidden, NotFound, Unauthorized
 from am_server.identity.attempts import attempts
 from am_server.identity.caller import Caller, SpaceGrant, Tier
-from am_server.identity.keys import PREFIX, has_key_form, key_hash, new_key
+from am_server.identity.keys import PREFIX, has_key_form, is_key_id, key_hash, new_key, new_key_id
 from am_server.identity.recent import Recent
 from am_server.identity.tokens import Claims, SpaceTokens, TokenRefused
 from am_server.store.port import AlreadyExists, Changed, Document, DocumentStore, Increment, Query, Where, Write, create, update
@@ -221,7 +220,8 @@ class Accounts:
 
         Revoking again changes nothing. Raises NotFound for a key that is not the account's, known or not.
         """
-        for document in self._store.query(Query("keys", [Where("key_id", "==", key_id)], limit=1)):
+        found = self._store.query(Query("keys", [Where("key_id", "==", key_id)], limit=1)) if is_key_id(key_id) else []
+        for document in found:
             if document.data["account"] == caller.account:
                 now = self._clock.now()
                 if "revoked_at" not in document.data:
@@ -236,7 +236,7 @@ class Accounts:
         return Counts(int(data["agent_count"]), int(data.get("space_count", 0)))  # type: ignore[arg-type]
 
     def _new_key(self, account: str, agent_id: str, tier: Tier, now: int) -> tuple[NewKey, Write]:
-        key, key_id = new_key(), secrets.token_hex(12)
+        key, key_id = new_key(), new_key_id()
         write = create(
             f"keys/{key_hash(key, self._pepper)}",
             {

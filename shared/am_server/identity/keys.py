@@ -10,11 +10,22 @@ import secrets
 PREFIX = "am_"
 
 _FORM = re.compile(r"am_[A-Za-z0-9_-]{43}", re.ASCII)
+_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 
 
 def new_key() -> str:
     """A fresh key: the prefix and 256 random bits in base64url."""
     return PREFIX + secrets.token_urlsafe(32)
+
+
+def new_key_id() -> str:
+    """A name for a key that may be shown and logged; it has nothing to do with the key."""
+    return secrets.token_hex(12)
+
+
+def is_key_id(text: str) -> bool:
+    """Whether a text has the form of `new_key_id`."""
+    return _ID.fullmatch(text) is not None
 
 
 def has_key_form(text: str) -> bool:
