@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
@@ -34,8 +34,6 @@ class Terms:
     """How often each term occurs in the text, 1 to MAX_COUNT."""
     meta: frozenset[str]
     """Terms of the speaker, of the date, and of the dates that relative expressions mean."""
-    words: Mapping[str, str] = field(default_factory=dict)
-    """For terms that are not words themselves, a word they were read from."""
     length: int = 0
     """Content tokens in the text."""
     flags: int = 0
@@ -55,7 +53,6 @@ def extract(content: str, *, valid_at: int, session: str = "", speaker: str = ""
     return Terms(
         own={term: min(count, MAX_COUNT) for term, count in own.items()},
         meta=frozenset(meta),
-        words={token.term: token.word for token in kept if token.word != token.term},
         length=sum(_counts(token) for token in kept),
         flags=ASKS * content.rstrip().endswith(("?", "？")) | TELLS_TIME * timewords.has_time(content),
         session=session[:MAX_NAME_CHARS],
@@ -81,7 +78,7 @@ def speaker_of(metadata: Mapping[str, Any] | None) -> str:
 def pack_terms(terms: Terms) -> bytes:
     """Bytes of about the size of the text; `unpack_terms` gives the same terms back."""
     own = sorted(terms.own.items())
-    spelled = "\n".join(term + (f" {terms.words[term]}" if term in terms.words else "") for term, _ in own)
+    spelled = "\n".join(term for term, _ in own)
     meta = "\n".join(sorted(terms.meta))
     packed: bytes = msgpack.packb(
         [_VERSION, terms.flags, terms.length, terms.session, terms.speaker, spelled, bytes(n for _, n in own), meta]
@@ -95,10 +92,8 @@ def unpack_terms(packed: bytes) -> Terms:
         version, flags, length, session, speaker, spelled, counts, meta = msgpack.unpackb(packed)
         if version != _VERSION:
             raise ValueError("another version")
-        pairs = [line.partition(" ") for line in spelled.split("\n")] if counts else []
-        own = dict(zip((term for term, _, _ in pairs), counts, strict=True))
-        words = {term: word for term, _, word in pairs if word}
-        return Terms(own, frozenset(meta.split("\n") if meta else ()), words, length, flags, session, speaker)
+        own = dict(zip(spelled.split("\n") if counts else (), counts, strict=True))
+        return Terms(own, frozenset(meta.split("\n") if meta else ()), length, flags, session, speaker)
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException) as error:
         raise ValueError("these are no packed terms") from error
 

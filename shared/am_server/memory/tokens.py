@@ -56,8 +56,6 @@ class Token:
     """One occurrence of an index term."""
 
     term: str
-    word: str
-    """The word as written, lower-case; what the word table knows. Equal to the term where nothing was stemmed."""
     stop: bool
     """A function word."""
     counts: bool = True
@@ -73,9 +71,9 @@ def tokens(text: str) -> list[str]:
     return [token.term for token in read if not token.stop] or [token.term for token in read]
 
 
-def content_tokens(text: str) -> list[Token]:
-    """As `tokens`, with the words they were read from and without the fallback to function words."""
-    return [token for token in read_tokens(text, every_character=False) if not token.stop]
+def content_terms(text: str) -> list[str]:
+    """As `tokens`, without the fallback to function words and without repetitions."""
+    return list(dict.fromkeys(token.term for token in read_tokens(text, every_character=False) if not token.stop))
 
 
 def read_tokens(text: str, every_character: bool) -> Iterator[Token]:
@@ -109,7 +107,7 @@ def stems(words: Iterable[str]) -> list[str]:
 def _read_word(word: str, every_character: bool) -> Iterator[Token]:
     word = _CLITIC.sub("", word)
     if word in STOP_WORDS:
-        yield Token(word, word, True)
+        yield Token(word, True)
         return
     if not word.isascii() and _DENSE_RUN.search(word):
         for run in _DENSE_RUN.split(word):
@@ -124,18 +122,17 @@ def _read_word(word: str, every_character: bool) -> Iterator[Token]:
         return
     if "'" in word and all(part.isalpha() for part in parts):
         parts = [word.replace("'", "")]
-    yield Token(word[:MAX_TERM_CHARS], word[:MAX_TERM_CHARS], False)
+    yield Token(word[:MAX_TERM_CHARS], False)
     date = _ISO_DATE.fullmatch(word)
     if date and 1 <= int(date[2]) <= 12:
         parts = [date[1], MONTHS[int(date[2]) - 1], str(int(date[3]))]
     for part in parts:
         for token in _plain(part):
-            yield Token(token.term, token.word, token.stop, counts=False)
+            yield Token(token.term, token.stop, counts=False)
 
 
 def _plain(word: str) -> Iterator[Token]:
-    term = _term(word[:MAX_TERM_CHARS])
-    yield Token(term, word[:MAX_TERM_CHARS], word in STOP_WORDS)
+    yield Token(_term(word[:MAX_TERM_CHARS]), word in STOP_WORDS)
 
 
 @lru_cache(maxsize=16_384)
@@ -156,9 +153,9 @@ def _without_accents(word: str) -> str:
 
 def _pairs(run: str, every_character: bool) -> Iterator[Token]:
     if len(run) == 1:
-        yield Token(run, run, False)
+        yield Token(run, False)
         return
     for i in range(len(run) - 1):
-        yield Token(run[i : i + 2], run[i : i + 2], False)
+        yield Token(run[i : i + 2], False)
     if every_character:
-        yield from (Token(c, c, False, counts=False) for c in run if _HAN_CHAR.match(c))
+        yield from (Token(c, False, counts=False) for c in run if _HAN_CHAR.match(c))
