@@ -27,7 +27,7 @@ from datetime import datetime
 from threading import Lock, RLock
 from typing import Any, Generic, Protocol, TypeVar
 
-from am_server.store.port import Document, DocumentStore, PreconditionFailed, Query, Scalar, Where
+from am_server.store.port import DocumentStore, PreconditionFailed, Query, Scalar, Where
 from am_server.views.snapshots import Codec, Head, Reading, Row, Segment, Snapshots
 
 ERASED = "erased"
@@ -56,7 +56,7 @@ class Model(Protocol[State]):
 
     collection: str
     fields: Sequence[str]
-    """The fields to read, besides `changed_at` and `deleted_at`."""
+    """The fields to read, besides `deleted_at`."""
     codec: Codec[Any]
 
     def load(self, segments: Sequence[Segment]) -> State:
@@ -96,12 +96,12 @@ def read_tail(store: DocumentStore, path: str, fields: Sequence[str], since: dat
     changes: dict[str, tuple[datetime, Row | None]] = {}
     erased_at = until = None
     where = [] if since is None else [Where("changed_at", ">", since)]
-    select = ["changed_at", "deleted_at", *fields]
+    select = ["deleted_at", *fields]
     after: tuple[Scalar, str] | None = None
     while True:
         page = store.query(Query(path, where, "changed_at", limit=PAGE, after=after, select=select))
         for document in page:
-            until = changed_at(document)
+            until = document.updated_at
             if document.id == ERASED:
                 erased_at, changes = until, {}
                 continue
@@ -111,13 +111,6 @@ def read_tail(store: DocumentStore, path: str, fields: Sequence[str], since: dat
         if len(page) < PAGE:
             return Tail(changes, erased_at, until)
         after = (until, page[-1].id)
-
-
-def changed_at(document: Document) -> datetime:
-    """When the document last changed, as its commit noted it."""
-    moment = document.data["changed_at"]
-    assert isinstance(moment, datetime)
-    return moment
 
 
 @dataclass(slots=True)

@@ -254,7 +254,7 @@ class Snapshots:
     def _check_erasure(self, covered: datetime, written: Sequence[str]) -> None:
         """Take back a first snapshot that an erasure has overtaken: its sweep may have passed before the head was there."""
         marker = self._store.get(self._marker)
-        if marker is not None and cast(datetime, marker.data["changed_at"]) > covered:
+        if marker is not None and marker.updated_at > covered:
             self._store.commit([delete(path) for path in written])
 
     def _block_path(self, block: Block) -> str:
