@@ -90,6 +90,12 @@ class Graph:
             node = self.nodes.nearly(name_or_id)
         return node if node is not None and node < self.size else None
 
+    def edges_of(self, node: int) -> list[int]:
+        """The edges from or to a node, heavier ones first, each once."""
+        around = self.either_way
+        edges: list[int] = around.edge[around.start[node] : around.start[node + 1]].tolist()
+        return edges
+
     def triple(self, edge: int) -> tuple[str, str, str]:
         """Subject, predicate and object of an edge."""
         names = self.nodes.names

@@ -59,8 +59,16 @@ def edge_scores(graph: Graph, query: str) -> Frequencies:
     return scores
 
 
-def rank_nodes(graph: Graph, query: str, embed: Embed | None) -> list[EntityMatch]:
-    """The nodes that a query is about, best first: by words, and by meaning when there is an embedder."""
+def rank_named(graph: Graph, query: str) -> list[int]:
+    """The nodes whose names hold words of the query, best first."""
+    scores = np.zeros(graph.size, np.float32)
+    for term in dict.fromkeys(tokens(query)):
+        _add(scores, _in_names(graph, term), graph.size)
+    return _best_first(scores)
+
+
+def rank_nodes(graph: Graph, query: str, embed: Embed | None, limit: int) -> list[EntityMatch]:
+    """At most `limit` nodes that a query is about, best first: by words, and by meaning when there is an embedder."""
     words = np.zeros(graph.size, np.float32)
     hits: dict[str, NDArray[np.bool_]] = {field: np.zeros(graph.size, np.bool_) for field in FIELDS}
     for term in dict.fromkeys(tokens(query)):
@@ -79,10 +87,10 @@ def rank_nodes(graph: Graph, query: str, embed: Embed | None) -> list[EntityMatc
             scores = np.where(near | (words > 0), scores + MEANING * np.maximum(0, (cosines - mean) / (top - mean)), scores)
     facts = edge_scores(graph, query)
     matches = []
-    for node in _best_first(scores):
+    for node in _best_first(scores)[:limit]:
         matched = [field for field in FIELDS if hits[field][node]] + (["meaning"] if near[node] else [])
-        matches.append((node, float(scores[node]), matched))
-    return [EntityMatch(node, score, matched, _facts_of(graph, node, facts)) for node, score, matched in matches]
+        matches.append(EntityMatch(node, float(scores[node]), matched, _facts_of(graph, node, facts)))
+    return matches
 
 
 def similarity(graph: Graph, text: str, embed: Embed) -> Frequencies:
@@ -120,8 +128,8 @@ def _word_distance(graph: Graph, goal: int) -> Floats:
 
 
 def _facts_of(graph: Graph, node: int, scores: Frequencies) -> list[int]:
-    edges = graph.either_way.edge[graph.either_way.start[node] : graph.either_way.start[node + 1]]
-    return [int(edges[place]) for place in _best_first(scores[edges])]
+    edges = graph.edges_of(node)
+    return [edges[place] for place in _best_first(scores[edges])]
 
 
 def _in_edges(graph: Graph, term: str) -> Frequencies:

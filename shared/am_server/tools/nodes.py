@@ -1,0 +1,100 @@
+"""Entities and edges as arguments and as documents: what the entity, graph and trail tools have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from am_server.errors import NotFound
+from am_server.memory.names import MAX_NAME_BYTES, edge_uuid, entity_uuid, exact, is_edge_uuid, uuid_version
+from am_server.store.port import SERVER_TIME, Write, merge
+from am_server.store.port import Field as StoredField
+from am_server.tools.call import Call
+
+if TYPE_CHECKING:
+    from am_server.memory.graph import Graph
+
+MAX_LIMIT = 500
+"""The most items any graph answer holds; a larger limit means this one."""
+
+MAX_DESCRIPTION_BYTES = 16 * 1024
+SHOWN_DESCRIPTION_CHARS = 240
+"""Lists show so much of a description; memory_get_entity shows all of it."""
+
+
+def _name(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    if len(text.encode()) > MAX_NAME_BYTES:
+        raise ValueError(f"at most {MAX_NAME_BYTES} bytes; keep long text in a description or an episode")
+    return exact(text)
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A name of up to 1 KB in the form in which it is kept."""
+
+Limit = Annotated[int, Field(ge=1)]
+IdempotencyKey = Annotated[str | None, Field(max_length=1_024)]
+KEY_HELP = "A retry with the same key returns the first answer and changes nothing."
+
+
+class Triple(TypedDict):
+    """An edge: subject, predicate, object."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+class Node(TypedDict):
+    """A node of the graph; `type` only when it was stored as an entity."""
+
+    entity_id: str
+    type: NotRequired[str]
+    description: NotRequired[str]
+
+
+def entity_write(call: Call, name: str, fields: Mapping[str, StoredField]) -> Write:
+    """An upsert of the entity with this exact name; what it has beside these fields stays."""
+    data = {"kind": "entity", "entity_id": name, **fields, "changed_at": SERVER_TIME}
+    return merge(call.path("graph", entity_uuid(name)), data)
+
+
+def edge_write(call: Call, triple: Sequence[str], fields: Mapping[str, StoredField]) -> tuple[str, Write]:
+    """The id of the edge with these exact parts, and its upsert; what it has beside these fields stays."""
+    subject, predicate, object_ = triple
+    id = edge_uuid(subject, predicate, object_)
+    data = {"kind": "edge", "subject": subject, "predicate": predicate, "object": object_, **fields, "changed_at": SERVER_TIME}
+    return id, merge(call.path("graph", id), data)
+
+
+def name_of(call: Call, field: str, name_or_id: str) -> tuple[str, bool]:
+    """The exact name that an argument means, and whether it is known that an entity of that name is stored.
+
+    Only an entity's id is looked up; a name is taken as it is. Raises NotFound for the id of nothing.
+    """
+    if uuid_version(name_or_id) != 5 or is_edge_uuid(name_or_id):
+        return name_or_id, False
+    found = call.store.get_many([call.path("graph", name_or_id.lower()), call.path("graph", entity_uuid(name_or_id))])
+    for document in found:
+        if document is not None and "entity_id" in document.data:
+            return str(document.data["entity_id"]), True
+    raise NotFound(f"{field}: no entity has this id; pass the entity's name, or store it first with memory_store_entity")
+
+
+def shown_node(graph: Graph, node: int) -> dict[str, Any]:
+    """A node as lists show it."""
+    shown: dict[str, Any] = {"entity_id": graph.nodes.names[node]}
+    if graph.types[node] is not None:
+        shown["type"] = graph.types[node] or "concept"
+    if graph.descriptions[node]:
+        shown["description"] = graph.descriptions[node][:SHOWN_DESCRIPTION_CHARS]
+    return shown
+
+
+def shown_triple(graph: Graph, edge: int) -> dict[str, Any]:
+    """An edge as subject, predicate and object."""
+    return dict(zip(("subject", "predicate", "object"), graph.triple(edge), strict=True))
