@@ -228,7 +228,7 @@ def memory_shared_query(call: Call, args: SharedQuery) -> dict[str, Any]:
 
     graph = call.views.space(args.space_id)
     if args.query.strip():
-        best = rank_nodes(graph, args.query, None)[: args.limit]
+        best = rank_nodes(graph, args.query, None, args.limit)
         results = [{**_entity(graph, match.node), "score": round(match.score, 6)} for match in best]
     else:
         results = [_entity(graph, node) for node in graph.entities[: args.limit]]
