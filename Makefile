@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint acceptance
+.PHONY: setup run test lint acceptance package lock plan deploy smoke cost checkov
 
 setup: $(STAMP)
 
@@ -26,3 +26,31 @@ test: $(STAMP) lint
 
 acceptance: $(STAMP)
 	$(BIN)/python -m infra.acceptance $(SUITE)
+
+package: $(STAMP)
+	$(BIN)/python -m infra.packaging
+
+# After a change of imports or pins: what each function requires, with hashes.
+lock: $(STAMP)
+	$(BIN)/python -m infra.packaging lock
+
+STACK = terraform/environments/$(ENV)
+
+plan: package
+	@test -d "$(STACK)" -a -n "$(ENV)" -a -n "$(PROJECT)" || { echo "usage: make $@ ENV=dev|staging|prod PROJECT=…"; exit 1; }
+	terraform -chdir=$(STACK) init -input=false -reconfigure -backend-config=bucket=$(PROJECT)-terraform-state
+	terraform -chdir=$(STACK) plan -input=false -var=project_id=$(PROJECT) -out=tfplan
+
+deploy: plan
+	terraform -chdir=$(STACK) apply -input=false tfplan
+	terraform -chdir=$(STACK) output base_url
+
+smoke: $(STAMP)
+	$(BIN)/python -m infra.smoke $(URL)
+
+cost: $(STAMP)
+	$(BIN)/python -m infra.cost
+
+checkov: $(STAMP)
+	test -x .cache/checkov/bin/checkov || { $(BIN)/python -m venv .cache/checkov && .cache/checkov/bin/pip install --quiet checkov==3.3.30; }
+	.cache/checkov/bin/checkov -d terraform --framework terraform --skip-download --quiet --compact

@@ -36,6 +36,7 @@ resource "google_project_service" "this" {
 }
 
 resource "google_storage_bucket" "state" {
+  #checkov:skip=CKV_GCP_62:Cloud Audit Logs tell who read the state; an access log bucket would need one of its own
   project                     = var.project_id
   name                        = "${var.project_id}-terraform-state"
   location                    = var.region
