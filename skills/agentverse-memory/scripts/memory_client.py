@@ -16,7 +16,8 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import requests
 
@@ -43,7 +44,7 @@ class Command(NamedTuple):
 
     tool: str
     help: str
-    flags: List[Flag] = []
+    flags: Sequence[Flag] = ()
     shared: bool = False
 
 
@@ -54,7 +55,7 @@ def _need(name: str, argument: str, kind: str = "text", help: str = "") -> Flag:
 LIMIT = Flag("limit", "limit", "whole", help="most results")
 ONCE = Flag("idempotency-key", "idempotency_key", help="a retry with the same key changes nothing")
 
-COMMANDS: Dict[str, Command] = {
+COMMANDS: dict[str, Command] = {
     "store-episode": Command("memory_store_episode", "remember an event or observation", [
         _need("content", "content"), Flag("metadata", "metadata", "json", help="JSON; session_id and speaker improve recall"),
         Flag("valid-at", "valid_at", help="RFC 3339"), Flag("chunk", "chunk", "on"), Flag("no-chunk", "chunk", "off"),
@@ -74,7 +75,8 @@ COMMANDS: Dict[str, Command] = {
     "get-entity": Command("memory_get_entity", "read an entity", [_need("name", "entity_id")]),
     "list-entities": Command("memory_list_entities", "list entities", [LIMIT, Flag("type", "type"), Flag("prefix", "prefix")]),
     "store-relation": Command("memory_store_relation", "relate two entities", [
-        _need("from", "from_id"), _need("to", "to_id"), _need("predicate", "predicate"), Flag("weight", "weight", "number"), ONCE]),
+        _need("from", "from_id"), _need("to", "to_id"), _need("predicate", "predicate"),
+        Flag("weight", "weight", "number"), ONCE]),
     "get-relations": Command("memory_get_relations", "relations of an entity", [_need("name", "entity_id")]),
     "query-graph": Command("memory_query_graph", "search the graph by keyword", [_need("query", "query")]),
     "semantic-search": Command("memory_semantic_search", "search entities", [_need("query", "query"), LIMIT]),
@@ -87,7 +89,8 @@ COMMANDS: Dict[str, Command] = {
     "store-fact": Command("memory_graph_add_triple", "add a (subject, predicate, object) fact", [
         _need("subject", "subject"), _need("predicate", "predicate"), _need("object", "object"), ONCE]),
     "graph-neighbors": Command("memory_graph_neighbors", "facts around a node", [
-        _need("node", "node"), Flag("depth", "depth", "whole"), Flag("direction", "direction", help="outgoing, incoming or both")]),
+        _need("node", "node"), Flag("depth", "depth", "whole"),
+        Flag("direction", "direction", help="outgoing, incoming or both")]),
     "shortest-path": Command("memory_graph_shortest_path", "fewest hops between two nodes", [
         _need("start", "from"), _need("end", "to"), Flag("undirected", "undirected", "on")]),
     "store-procedure": Command("memory_store_procedure", "store how something is done", [
@@ -113,7 +116,8 @@ COMMANDS: Dict[str, Command] = {
     "join-space": Command("memory_join_shared_space", "join a shared space", [
         _need("space-id", "space_id"), Flag("role", "role")], True),
     "shared-store": Command("memory_shared_store_entity", "store an entity in a space", [
-        _need("space-id", "space_id"), _need("name", "name"), Flag("type", "entity_type"), Flag("description", "description")], True),
+        _need("space-id", "space_id"), _need("name", "name"), Flag("type", "entity_type"),
+        Flag("description", "description"), ONCE], True),
     "shared-query": Command("memory_shared_query", "search a space", [
         _need("space-id", "space_id"), Flag("query", "query"), LIMIT], True),
     "list-spaces": Command("memory_list_shared_spaces", "spaces this agent belongs to", [], True),
@@ -126,11 +130,11 @@ COMMANDS: Dict[str, Command] = {
 class Service:
     """The service at one address, with one key."""
 
-    def __init__(self, base_url: str, key: Optional[str]) -> None:
+    def __init__(self, base_url: str, key: str | None) -> None:
         self.base_url = base_url.rstrip("/")
         self.key = key
 
-    def send(self, verb: str, path: str, body: Optional[Dict[str, Any]] = None, headers: Optional[Dict[str, str]] = None) -> Any:
+    def send(self, verb: str, path: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Any:
         """The JSON answer of any route. Raises Failure with the service's own message."""
         sent = dict(headers or {})
         if self.key:
@@ -145,7 +149,7 @@ class Service:
             raise Failure(str(error.get("message", error)) if isinstance(error, dict) else str(error))
         return value
 
-    def call(self, tool: str, arguments: Dict[str, Any], shared: bool = False) -> Any:
+    def call(self, tool: str, arguments: dict[str, Any], shared: bool = False) -> Any:
         """A tool's answer. The shared-space tools get a fresh space token beside the key."""
         if not self.key:
             raise Failure("AM_API_KEY is not set; make a key with: memory_client.py create-key --agent-id my-agent")
@@ -175,16 +179,16 @@ def parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         made = add(name, command.help)
         for flag in command.flags:
-            options: Dict[str, Any] = {"dest": "given_" + flag.name, "required": flag.required, "help": flag.help or None}
+            options: dict[str, Any] = {"dest": "given_" + flag.name, "required": flag.required, "help": flag.help or None}
             if flag.kind in ("on", "off"):
                 options.update(action="store_const", const=flag.kind == "on")
             made.add_argument("--" + flag.name, **options)
     return top
 
 
-def arguments_of(command: Command, given: argparse.Namespace) -> Dict[str, Any]:
+def arguments_of(command: Command, given: argparse.Namespace) -> dict[str, Any]:
     """The tool's arguments from the flags that were given."""
-    found: Dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for flag in command.flags:
         value = getattr(given, "given_" + flag.name)
         if value is not None:
