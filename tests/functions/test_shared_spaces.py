@@ -222,6 +222,15 @@ def test_a_space_without_heirs_is_deleted(services, owner, space):
     assert erase_memberships(services.store, uid(owner)) == 0, "a second erasure is harmless"
 
 
+def test_a_space_made_again_under_its_key_is_empty(services, owner):
+    for _ in range(2):
+        space = owner.ok("memory_create_shared_space", name="again", idempotency_key="once")["space_id"]
+        assert owner.ok("memory_shared_query", space_id=space)["results"] == []
+        owner.ok("memory_shared_store_entity", space_id=space, name="first life")
+        assert owner.ok("memory_shared_query", space_id=space)["count"] == 1
+        erase_memberships(services.store, uid(owner))
+
+
 def test_an_erased_guest_only_leaves(services, owner, member, space):
     guest = member()
     guest.enter(owner.invite(space), space)

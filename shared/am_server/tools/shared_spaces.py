@@ -14,12 +14,13 @@ from am_server.identity.attempts import attempts
 from am_server.identity.caller import Caller
 from am_server.identity.memberships import NOT_OPEN, founding, join, memberships, require_role
 from am_server.memory.names import MAX_NAME_BYTES, entity_uuid, exact
-from am_server.store.port import SERVER_TIME, AlreadyExists, Changed, Document, merge
+from am_server.store.port import SERVER_TIME, AlreadyExists, Changed, Document, merge, put
 from am_server.store.port import Field as Value
 from am_server.times import show
 from am_server.tools.call import Call
 from am_server.tools.idempotency import commit_once
 from am_server.tools.registry import ADD, READ, UPSERT, Arguments, tool
+from am_server.views.erasure import ERASED
 
 if TYPE_CHECKING:
     from am_server.memory.graph import Graph
@@ -71,8 +72,12 @@ def memory_create_shared_space(call: Call, args: CreateSharedSpace) -> dict[str,
         if earlier is not None:
             return _created_before(caller, earlier, args.name)
         assert found is not None, "an authenticated caller has an account"
+        writes = founding(caller, found, space_id, args.name, call.now)
+        if args.idempotency_key is not None:
+            # an earlier space of this id may have been erased: its entities must not come back from anybody's view
+            writes.append(put(f"{path}/graph/{ERASED}", {"kind": ERASED, "changed_at": SERVER_TIME}))
         try:
-            call.store.commit(founding(caller, found, space_id, args.name, call.now))
+            call.store.commit(writes)
         except (Changed, AlreadyExists):
             continue
         return _created(space_id, args.name, caller.did, call.now)
