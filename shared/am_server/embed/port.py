@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from am_server.memory.wordtable import WordTable
+
 
 class Embedder(Protocol):
     """Turns texts into vectors. Vectors of different model ids never meet."""
@@ -18,6 +20,15 @@ class Embedder(Protocol):
     model_id: str
     """Names the model and its dimension, e.g. `text-embedding-3-small/1536`."""
     dimension: int
+
+    pooled: bool
+    """Whether a text's vector is pooled from those of its words in `table`: episodes' vectors then come from the index,
+    no text is ever embedded, and nothing is stored."""
+
+    @property
+    def table(self) -> WordTable | None:
+        """The word table that widens queries; None where there is none. Raises EmbedderUnavailable."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """float32[len(texts), dimension], each row of unit length (or all zeros for a text without content).

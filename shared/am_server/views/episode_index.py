@@ -15,6 +15,7 @@ from am_server.memory.blocks import Block
 from am_server.memory.index import Index
 from am_server.memory.terms import Terms, unpack_terms
 from am_server.views.contents import Contents
+from am_server.views.meaning import Encoded, Pooled
 from am_server.views.snapshots import Row, Segment
 
 _NOTHING = Terms({}, frozenset())
@@ -77,6 +78,13 @@ class EpisodeState:
     def __init__(self) -> None:
         self.index = Index()
         self.lock = RLock()
+        self.meaning: Pooled | Encoded | None = None
+        """The dense side, once a search asked for it."""
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take out episodes that are gone."""
+        with self.lock:
+            _remove(self.index, [id_bytes(id) for id in ids])
 
 
 class EpisodeModel:

@@ -54,10 +54,16 @@ class Model(Protocol[State]):
     A state is read by other threads while it is applied to: `apply` returns a changed copy, or the state has a lock.
     """
 
-    collection: str
-    fields: Sequence[str]
-    """The fields to read, besides `deleted_at`."""
-    codec: Codec[Any]
+    @property
+    def collection(self) -> str: ...
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields to read, besides `deleted_at`."""
+        ...
+
+    @property
+    def codec(self) -> Codec[Any]: ...
 
     def load(self, segments: Sequence[Segment]) -> State:
         """The state of these segments, oldest first; a row or a tombstone in a later one replaces an earlier row.

@@ -59,8 +59,10 @@ class Segment:
 class Codec(Protocol[Rows]):
     """How a view packs rows; `Rows` is what it packs them from."""
 
-    version: int
-    """Segments of another version are made again from the documents."""
+    @property
+    def version(self) -> int:
+        """Segments of another version are made again from the documents."""
+        ...
 
     def build(self, rows: Mapping[str, Row]) -> Rows:
         """Rows by document id."""

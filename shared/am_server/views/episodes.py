@@ -1,0 +1,186 @@
+"""An agent's episodes as this instance sees them: current, searchable, with the few that were read last at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from am_server.embed.port import Embedder
+from am_server.errors import Unavailable
+from am_server.memory.index import Index
+from am_server.memory.postings import META, term_hashes
+from am_server.memory.recall import Fusion, Hit, recall
+from am_server.objects.port import ObjectStore
+from am_server.store.port import DocumentStore
+from am_server.views.contents import Contents, Episode
+from am_server.views.episode_index import EpisodeModel, EpisodeState, id_text
+from am_server.views.log import LogView
+from am_server.views.meaning import Encoded, Pooled
+from am_server.views.vectors import VectorCache
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched for, and where. Times in microseconds since 1970."""
+
+    query: str
+    limit: int
+    hybrid: bool = True
+    trails_at: int | None = None
+    """Rank by trails as they are at this time."""
+    session_id: str | None = None
+    speaker: str | None = None
+    labels: Sequence[str] = ()
+    """Index terms, all of which an episode's metadata must have."""
+    start: int | None = None
+    end: int | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An episode that answers."""
+
+    episode: Episode
+    score: float
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    """Its place in each leg of the search, when explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a search, best first."""
+
+    results: Sequence[Result]
+    retrieval: Literal["hybrid", "tfidf"]
+    coverage: float = 1.0
+    """The share of episodes that the dense side knows."""
+    degraded: str | None = None
+    """Why a hybrid search was lexical only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dense:
+    """What the dense side contributes to a search."""
+
+    meaning: Pooled | Encoded | None = None
+    query: NDArray[np.float32] | None = None
+    degraded: str | None = None
+
+
+class EpisodeView:
+    """One agent's episodes. Safe under threads."""
+
+    def __init__(self, store: DocumentStore, objects: ObjectStore, embedder: Embedder | None, fusion: str, root: str) -> None:
+        """`root` is `agents/{uid}`."""
+        self._store = store
+        self._objects = objects
+        self._embedder = embedder
+        self._fusion = cast(Fusion, fusion)
+        self._root = root
+        self._contents = Contents(store, f"{root}/episodes")
+        self._log = LogView(store, root, EpisodeModel(self._contents))
+        self._state: EpisodeState | None = None
+
+    def refresh(self) -> None:
+        """Take in every change that was acknowledged before this call. One round trip when warm."""
+        state = self._log.current()
+        if state is not self._state:
+            self._contents.clear()
+            self._state = state
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        meaning = self._state.meaning if self._state else None
+        return self._log.size + self._contents.size + (meaning.size if meaning else 0)
+
+    @property
+    def state(self) -> EpisodeState:
+        """The index and its lock."""
+        if self._state is None:
+            self.refresh()
+        assert self._state is not None
+        return self._state
+
+    def search(self, search: Search) -> Found:
+        """Search what the last `refresh` has seen. One more round trip when the episodes found are not at hand."""
+        state = self.state
+        dense = self._dense(state, search) if search.hybrid and self._embedder else _Dense()
+        while True:
+            with state.lock:
+                hits = self._recall(state.index, search, dense)
+                ids = [id_text(state.index.id_of(hit.number)) for hit in hits]
+                coverage = dense.meaning.vectors.coverage() if dense.meaning else 1.0
+            episodes = self._contents.read(ids)
+            if len(episodes) == len(ids):
+                break
+            # tombstones that were purged before this view heard of them: the documents are the truth
+            state.remove([id for id in ids if id not in episodes])
+        results = [Result(episodes[id], hit.score, hit.ranks) for id, hit in zip(ids, hits, strict=True)]
+        return Found(results, "hybrid" if dense.meaning else "tfidf", coverage, dense.degraded)
+
+    def read(self, ids: Sequence[str]) -> dict[str, Episode]:
+        """Episodes by id, as last stored; those that are gone are left out."""
+        return self._contents.read(ids)
+
+    def _recall(self, index: Index, search: Search, dense: _Dense) -> list[Hit]:
+        meaning = dense.meaning
+        if isinstance(meaning, Pooled):
+            meaning.catch_up()
+        return recall(
+            index,
+            search.query,
+            search.limit,
+            vocabulary=meaning.vocabulary if meaning else None,
+            vectors=meaning.vectors if meaning else None,
+            encoded=dense.query,
+            fusion=self._fusion,
+            allowed=_allowed(index, search),
+            trails_at=search.trails_at,
+            explain=search.explain,
+        )
+
+    def _dense(self, state: EpisodeState, search: Search) -> _Dense:
+        try:
+            meaning = self._meaning(state)
+            return _Dense(meaning, meaning.prepare(search.query) if isinstance(meaning, Encoded) else None)
+        except Unavailable as problem:
+            return _Dense(degraded=problem.message)
+
+    def _meaning(self, state: EpisodeState) -> Pooled | Encoded:
+        with state.lock:
+            if state.meaning is None:
+                state.meaning = self._new_meaning(state)
+            return state.meaning
+
+    def _new_meaning(self, state: EpisodeState) -> Pooled | Encoded:
+        embedder = self._embedder
+        assert embedder is not None
+        table = embedder.table
+        if embedder.pooled and table is not None:
+            return Pooled(state.index, table)
+        cache = VectorCache(self._store, self._objects, self._root, embedder.model_id, embedder.dimension)
+        return Encoded(state.index, state.lock, embedder, cache, self._texts)
+
+    def _texts(self, ids: Sequence[bytes]) -> list[str | None]:
+        names = [id_text(id) for id in ids]
+        episodes = self._contents.read(names)
+        return [episodes[name].content if name in episodes else None for name in names]
+
+
+def _allowed(index: Index, search: Search) -> NDArray[np.bool_] | None:
+    """bool[index.count]: the episodes that pass the filters; None when there are none."""
+    filters = (search.session_id, search.speaker, search.start, search.end)
+    if all(each is None for each in filters) and not search.labels:
+        return None
+    allowed = index.select(session=search.session_id, speaker=search.speaker, start=search.start, end=search.end)
+    for numbers, counts in index.entries_of(term_hashes(search.labels)):
+        labelled = np.zeros(index.count, np.bool_)
+        labelled[numbers[counts >= META]] = True
+        allowed &= labelled
+    return allowed
