@@ -28,6 +28,7 @@ class StaticEmbedder:
 
     model_id = MODEL_ID
     dimension = DIMENSION
+    pooled = True
 
     @property
     def table(self) -> WordTable:
