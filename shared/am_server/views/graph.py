@@ -11,7 +11,7 @@ import numpy as np
 
 from am_server.memory.graph import Graph
 from am_server.memory.graph_columns import EDGE, ENTITY, FLOATS, Columns
-from am_server.views.snapshots import Row, Segment
+from am_server.views.snapshots import Codec, Row, Segment
 
 
 class GraphCodec:
@@ -75,7 +75,7 @@ class GraphModel:
 
     collection = "graph"
     fields: Sequence[str] = ("kind", "entity_id", "type", "description", "trail", "subject", "predicate", "object", "weight")
-    codec = GraphCodec()
+    codec: Codec[Any] = GraphCodec()
 
     def load(self, segments: Sequence[Segment]) -> Graph:
         graph = Graph()

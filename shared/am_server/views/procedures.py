@@ -8,7 +8,7 @@ from typing import Any
 
 from am_server.memory.procedures import Procedure, Procedures
 from am_server.views.rows import RowCodec, Rows, newest_rows
-from am_server.views.snapshots import Row, Segment
+from am_server.views.snapshots import Codec, Row, Segment
 
 
 class _NewestOnly(RowCodec):
@@ -34,7 +34,7 @@ class ProcedureModel:
         "success_count",
         "failure_count",
     )
-    codec = _NewestOnly(version=1)
+    codec: Codec[Any] = _NewestOnly(version=1)
 
     def load(self, segments: Sequence[Segment]) -> Procedures:
         return self.apply(Procedures(), newest_rows(segments, self.codec))
