@@ -69,7 +69,7 @@ def _deposit(call: Call, args: DepositPheromone, target: Target) -> dict[str, An
             total = result.increments[0]
             if node_type == "episode" and total == amount:
                 # every episode has a trail from its first moment; this is the tombstone of one that was deleted
-                call.store.commit([update(path, {"trail": None})])
+                call.store.commit([update(path, {"trail": None, "changed_at": SERVER_TIME})])
                 raise _nothing()
         return {"node_id": args.node_id, "new_weight": trails.weight(total, call.now), "node_type": node_type}
 
