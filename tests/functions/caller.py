@@ -42,6 +42,18 @@ class Caller:
         result: dict[str, Any] = self.rpc("tools/call", {"name": tool, "arguments": arguments})["result"]
         return result
 
+    def ok(self, tool: str, **arguments: Any) -> Any:
+        """structuredContent of a call that must succeed."""
+        result = self.call(tool, **arguments)
+        assert not result["isError"], result["structuredContent"]
+        return result["structuredContent"]
+
+    def error(self, tool: str, **arguments: Any) -> Any:
+        """{code, type, message} of a call that must fail in-band."""
+        result = self.call(tool, **arguments)
+        assert result["isError"], result["structuredContent"]
+        return result["structuredContent"]["error"]
+
     def modern(self, method: str, params: Any = None, headers: Mapping[str, Any] | None = None, id: Any = 1) -> TestResponse:
         """One request of 2026-07-28; `headers` replace or (None) remove the ones it needs."""
         needed = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
