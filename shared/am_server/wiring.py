@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from am_server.identity.quota import Quota
     from am_server.identity.tokens import SpaceTokens
     from am_server.objects.port import ObjectStore
+    from am_server.rest.projects import Projects
     from am_server.store.port import DocumentStore
     from am_server.views.views import Views
 
@@ -206,6 +207,16 @@ class Services:
         quota = Quota(self.store, self.clock)
         atexit.register(quota.give_back)
         return quota
+
+    @_Lazy
+    def projects(self) -> Projects:
+        from am_server.rest.projects import Projects
+        from am_server.views.erasure import erase_memory
+
+        def erase(uid: str) -> None:
+            erase_memory(self.store, self.objects, uid, self.clock.now())
+
+        return Projects(self.store, self.clock, erase)
 
     @_Lazy
     def tokens(self) -> SpaceTokens:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log
 
 _TITLES = {"mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr"}
 _MONTHS = {"jan", "feb", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec"}
@@ -86,3 +89,17 @@ _WORD = re.compile(r"\w+(?:[.'’-]\w+)*")
 def title(sentence: str) -> str:
     """What the statement begins with: its first six words in lower case."""
     return " ".join(_WORD.findall(sentence)[:6]).lower()
+
+
+def relevance(query: Sequence[str], statements: Sequence[Sequence[str]]) -> list[float]:
+    """For each statement, given by its terms, the part of the query's terms that it holds, weighted by their rarity: 0 to 1.
+
+    The weight of a term is ln(1 + (N - df + .5) / (df + .5)) over the statements given (Robertson and Spärck Jones, in the
+    form Lucene uses). Without query terms every statement gets 0.
+    """
+    wanted = set(query)
+    held = [wanted.intersection(terms) for terms in statements]
+    holding = Counter(term for terms in held for term in terms)
+    weights = {term: log(1 + (len(statements) - holding[term] + 0.5) / (holding[term] + 0.5)) for term in wanted}
+    total = sum(weights.values())
+    return [sum(weights[term] for term in sorted(terms)) / total if total else 0.0 for terms in held]

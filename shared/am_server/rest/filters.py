@@ -350,3 +350,12 @@ def _instant(written: str | int | float, at: int) -> Instant:
         return Instant(timestamps.read(written))
     except ValueError as problem:
         _fail(f"{str(written)[:40]!r} is no time: {problem}", at)
+
+
+def fields_of(node: Node) -> frozenset[str]:
+    """The names of the fields that a filter looks at."""
+    if isinstance(node, All | Any):
+        return frozenset(name for part in node.parts for name in fields_of(part))
+    if isinstance(node, Not):
+        return fields_of(node.part)
+    return frozenset({node.field.name})

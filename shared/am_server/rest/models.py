@@ -137,7 +137,7 @@ class Message(Body):
     episode_type: Literal["message"] | None = Field(None, description="The one type there is.")
     timestamp: Moment | None = Field(
         None,
-        description="When it was said: ISO 8601 (UTC without a zone), or seconds, or from 10^12 on milliseconds, since 1970; else now.",
+        description="When it was said: ISO 8601 (UTC without a zone), or seconds, or from 10^12 on milliseconds since 1970.",
     )
 
 
@@ -156,11 +156,8 @@ class SearchMemories(Placed):
     query: Text = Field(description="What to look for, in words.")
     top_k: Count = Field(10, ge=1, description=f"Most hits of each type; more than {MAX_TOP_K} is taken as {MAX_TOP_K}.")
     filter: Text = Field("", description="Conditions, e.g. metadata.user = 'u1' AND created_at > date('2024-01-01').")
-
     set_metadata: Anything = None
-    expand_context: Count = Field(
-        0, description="Neighbours in time to add to each hit, within top_k; hits are then in order of time."
-    )
+    expand_context: Count = Field(0, description="Neighbours in time to add to each hit, within top_k; the order is then time.")
     score_threshold: float | None = Field(None, description="Leave out hits that score less.")
     types: list[MemoryType] = Field(default_factory=list, description="Types to search; both when empty.")
     agent_mode: bool = Field(False, description="Accepted and not used.")

@@ -10,14 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from am_server.errors import Conflict, NotFound
+from am_server.identity.recent import Recent
 from am_server.rest.models import CreateProject, ProjectConfig
 from am_server.store.port import Document, DocumentStore, PreconditionFailed, Query, Write, create, delete, update
+from am_server.times import SECOND, Clock
+
+KEPT_SECONDS = 60
+"""How long an instance remembers which uid a project has; a writer looks again after its commit."""
 
 _ATTEMPTS = 8
 
@@ -72,55 +78,91 @@ def creation(project: Project, now: int) -> Write:
     return create(project.place.path, {**_fields(project), "created_at": now})
 
 
-def find(store: DocumentStore, place: Place) -> Project | None:
-    """The project of these names; one read."""
-    document = store.get(place.path)
-    return _project(place.account, document) if document else None
+class Projects:
+    """The projects of all accounts. Safe under threads."""
 
+    def __init__(self, store: DocumentStore, clock: Clock, erase: Callable[[str], object]) -> None:
+        """`erase(uid)` erases what a deleted project held; doing it twice is harmless."""
+        self._store = store
+        self._clock = clock
+        self._erase = erase
+        self._recent: Recent[Project] = Recent(10_000)
 
-def find_or_create(store: DocumentStore, place: Place, body: CreateProject, now: int) -> Project:
-    """The project that a create route asks for.
-
-    One that an add made takes on the description and the settings of the first create. Raises Conflict when there is
-    one that was created with other settings.
-    """
-    wanted = draft(place, body.description, body.config, declared=True)
-    for _ in range(_ATTEMPTS):
-        try:
-            found = find(store, place)
-            if found is None:
-                store.commit([creation(wanted, now)])
-                return wanted
-            if not found.declared:
-                taken = Project(place, found.uid, wanted.description, wanted.config, declared=True)
-                store.commit([update(place.path, _fields(taken), found.version)])
-                return taken
-        except PreconditionFailed:
-            continue
-        if found.config != wanted.config:
-            raise Conflict("the project exists with another config; read it with projects/get, or delete it first")
+    def find(self, place: Place) -> Project | None:
+        """The project of these names; one read."""
+        mark = self._recent.mark()
+        document = self._store.get(place.path)
+        found = None if document is None or _doomed(document) else _project(place.account, document)
+        if found:
+            self._recent.keep(place.path, found, self._clock.now() + KEPT_SECONDS * SECOND, mark)
+        else:
+            self._recent.forget(place.path)
         return found
-    raise Conflict("the project is being created and deleted at the same time; try again")
 
+    def recent(self, place: Place) -> Project | None:
+        """The project as this instance knew it a short while ago; it may be deleted meanwhile. No read."""
+        return self._recent.get(place.path, self._clock.now())
 
-def every(store: DocumentStore, account: str) -> list[Project]:
-    """All projects of an account, by organisation and name."""
-    found = [_project(account, document) for document in store.query(Query(f"accounts/{account}/projects"))]
-    return sorted(found, key=lambda project: (project.place.org_id, project.place.project_id))
+    def find_or_create(self, place: Place, body: CreateProject) -> Project:
+        """The project that a create route asks for.
 
-
-def forget(store: DocumentStore, place: Place) -> Project:
-    """Delete the project's document, after which nobody finds what it held. Raises NotFound when there is none."""
-    for _ in range(_ATTEMPTS):
-        found = find(store, place)
-        if found is None:
-            raise NotFound(f"there is no project {place.session_key}")
-        try:
-            store.commit([delete(place.path, found.version)])
+        One that an add made takes on the description and the settings of the first create. Raises Conflict when there is
+        one that was created with other settings.
+        """
+        wanted = draft(place, body.description, body.config, declared=True)
+        for _ in range(_ATTEMPTS):
+            try:
+                found = self.find(place)
+                if found is None:
+                    self._store.commit([creation(wanted, self._clock.now())])
+                    return wanted
+                if not found.declared:
+                    taken = Project(place, found.uid, wanted.description, wanted.config, declared=True)
+                    self._store.commit([update(place.path, _fields(taken), found.version)])
+                    return taken
+            except PreconditionFailed:
+                self.clear(place)
+                continue
+            if found.config != wanted.config:
+                raise Conflict("the project exists with another config; read it with projects/get, or delete it first")
             return found
-        except PreconditionFailed:
-            continue
-    raise Conflict("the project is being changed at the same time; try again")
+        raise Conflict("the project is being created and deleted at the same time; try again")
+
+    def every(self, account: str) -> list[Project]:
+        """All projects of an account, by organisation and name."""
+        documents = self._store.query(Query(f"accounts/{account}/projects"))
+        found = [_project(account, document) for document in documents if not _doomed(document)]
+        return sorted(found, key=lambda project: (project.place.org_id, project.place.project_id))
+
+    def remove(self, place: Place) -> None:
+        """Delete a project and erase what it held. Nobody finds it from the first write on; a deletion that breaks off is
+        finished by the next that asks for the project's names. Raises NotFound when there is none.
+        """
+        for _ in range(_ATTEMPTS):
+            document = self._store.get(place.path)
+            if document is None:
+                raise NotFound(f"there is no project {place.session_key}")
+            try:
+                if not _doomed(document):
+                    self._store.commit([update(place.path, {"doomed": True}, document.updated_at)])
+            except PreconditionFailed:
+                continue
+            self._recent.forget(place.path)
+            self.clear(place)
+            return
+        raise Conflict("the project is being changed at the same time; try again")
+
+    def clear(self, place: Place) -> None:
+        """Finish a deletion of this project, if one was begun."""
+        document = self._store.get(place.path)
+        if document is not None and _doomed(document):
+            self._erase(str(document.data["agent_uid"]))
+            with suppress(PreconditionFailed):  # somebody else finished it
+                self._store.commit([delete(place.path, document.updated_at)])
+
+
+def _doomed(document: Document) -> bool:
+    return bool(document.data.get("doomed"))
 
 
 def _fields(project: Project) -> dict[str, Any]:

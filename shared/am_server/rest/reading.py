@@ -1,0 +1,143 @@
+"""POST /memories/list, and what listing and searching have in common: a project's messages, filtered, with contents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from am_server.rest import messages, statements
+from am_server.rest import projects as projects_module
+from am_server.rest.asked import Asked, place_of
+from am_server.rest.filters import Node, fields_of, parse
+from am_server.rest.matching import matches
+from am_server.rest.models import ListMemories
+from am_server.store.metered import concurrently
+from am_server.store.port import DocumentStore
+from am_server.tools.call import Call
+from am_server.views.contents import read_episode
+from am_server.views.messages import Message, Messages
+
+if TYPE_CHECKING:
+    from am_server.views.episodes import EpisodeView
+
+_READ_AT_ONCE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's messages as they are now."""
+
+    call: Call
+    """As made by the agent whose memory the project is."""
+    session_key: str
+    messages: Messages
+    episodes: EpisodeView | None = None
+    """To search in; only when that was asked for."""
+
+    def passing(self, tree: Node | None) -> list[Message]:
+        """The messages that a filter lets through, by time."""
+        if tree is None:
+            return list(self.messages.ordered)
+        if "content" not in fields_of(tree):
+            return [message for message in self.messages.ordered if matches(tree, messages.row(message, self.session_key))]
+        contents = self.contents(message.uid for message in self.messages.ordered)
+        return [
+            message
+            for message in self.messages.ordered
+            if message.uid in contents and matches(tree, messages.row(message, self.session_key, contents[message.uid]))
+        ]
+
+    def contents(self, uids: Iterable[str]) -> dict[str, str]:
+        """What the messages say; one that is gone by now is left out."""
+        return contents(self.call.store, self.call.collection("episodes"), list(uids))
+
+
+def contents(store: DocumentStore, collection: str, uids: Sequence[str]) -> dict[str, str]:
+    """The contents of these episodes; one round trip for each few hundred."""
+    found = {}
+    for start in range(0, len(uids), _READ_AT_ONCE):
+        for document in store.get_many([f"{collection}/{uid}" for uid in uids[start : start + _READ_AT_ONCE]]):
+            episode = read_episode(document)
+            if episode is not None:
+                found[episode.id] = episode.content
+    return found
+
+
+def project_of(asked: Asked[Any], searching: bool = False) -> Project | None:
+    """The project that a body names, for `searching` with its episodes; None when there is none, and reading makes none.
+
+    What this instance knows already is brought up to date while the store is asked whether it is still so.
+    """
+    place, projects = place_of(asked), asked.call.services.projects
+
+    def read(found: projects_module.Project) -> Project:
+        call = asked.inside(found)
+        views, uid = call.views, found.uid
+        if not searching:
+            return Project(call, place.session_key, views.messages(uid))
+        listed, episodes = concurrently(lambda: views.messages(uid), lambda: views.episodes(uid))
+        return Project(call, place.session_key, cast(Messages, listed), cast("EpisodeView", episodes))
+
+    guess = projects.recent(place)
+    if guess is None:
+        found = projects.find(place)
+        return read(found) if found else None
+    found, made = cast(Any, concurrently(lambda: projects.find(place), lambda: read(guess)))
+    if found is None or found.uid == guess.uid:
+        return cast(Project, made) if found else None
+    return read(found)
+
+
+def wanted_types(types: Sequence[str]) -> frozenset[str]:
+    """The types that a body asks for: all of them when it names none."""
+    return frozenset(types or ("episodic", "semantic"))
+
+
+def list_memories(asked: Asked[ListMemories]) -> dict[str, Any]:
+    """A page of messages and a page of statements, by time."""
+    body = asked.body
+    tree = parse(body.filter)
+    project = project_of(asked)
+    passing = project.passing(tree) if project else []
+    content: dict[str, Any] = {}
+    types = wanted_types([body.type] if body.type else [])
+    start = body.page_num * body.page_size
+    if "episodic" in types:
+        page = passing[start : start + body.page_size]
+        content["episodic_memory"] = _listed(project, page) if project else []
+    if "semantic" in types:
+        content["semantic_memory"] = _listed_statements(project, passing, start, body.page_size) if project else []
+    return {"status": 0, "content": content}
+
+
+def _listed(project: Project, page: Sequence[Message]) -> list[dict[str, Any]]:
+    said = project.contents(message.uid for message in page)
+    return [
+        {**messages.shown(message, said[message.uid]), "session_key": project.session_key}
+        for message in page
+        if message.uid in said
+    ]
+
+
+def _listed_statements(project: Project, passing: Sequence[Message], start: int, size: int) -> list[dict[str, Any]]:
+    """Only the messages whose statements are on the page are read: how many statements each has is known."""
+    chosen = list(_covering(passing, start, start + size))
+    said = project.contents(message.uid for message, _, _ in chosen)
+    made = []
+    for message, first, last in chosen:
+        live = statements.statements(message, said.get(message.uid, ""))
+        made += [statements.shown(statement, project.session_key) for statement in live[first:last]]
+    return made
+
+
+def _covering(passing: Sequence[Message], start: int, end: int) -> Iterator[tuple[Message, int, int]]:
+    """The messages with statements between the places `start` and `end`, and which of their live statements those are."""
+    place = 0
+    for message in passing:
+        if place >= end:
+            return
+        count = len(message.live)
+        if place + count > start:
+            yield message, max(0, start - place), min(count, end - place)
+        place += count
