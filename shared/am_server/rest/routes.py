@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from am_server import __version__
@@ -40,7 +40,7 @@ class Endpoint:
     answer: Any
     """The type of the answer; None for an empty one."""
     status: Literal[200, 201, 204] = 200
-    failures: Mapping[int, str] = {}
+    failures: Mapping[int, str] = field(default_factory=dict)
     """What may go wrong beside what may on every route."""
 
 
