@@ -38,6 +38,8 @@ class Search:
     """Index terms, all of which an episode's metadata must have."""
     start: int | None = None
     end: int | None = None
+    ids: Sequence[str] | None = None
+    """Only these episodes."""
     explain: bool = False
 
 
@@ -175,10 +177,15 @@ class EpisodeView:
 
 def _allowed(index: Index, search: Search) -> NDArray[np.bool_] | None:
     """bool[index.count]: the episodes that pass the filters; None when there are none."""
-    filters = (search.session_id, search.speaker, search.start, search.end)
+    filters = (search.session_id, search.speaker, search.start, search.end, search.ids)
     if all(each is None for each in filters) and not search.labels:
         return None
     allowed = index.select(session=search.session_id, speaker=search.speaker, start=search.start, end=search.end)
+    if search.ids is not None:
+        among = np.zeros(index.count, np.bool_)
+        numbers = index.find([id_bytes(id) for id in search.ids])
+        among[numbers[numbers >= 0]] = True
+        allowed &= among
     for numbers, counts in index.entries_of(term_hashes(search.labels)):
         labelled = np.zeros(index.count, np.bool_)
         labelled[numbers[counts >= META]] = True
