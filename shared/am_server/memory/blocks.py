@@ -91,7 +91,7 @@ class Block:
     @property
     def nbytes(self) -> int:
         """Bytes in memory, about."""
-        columns = sum(getattr(self.columns, f.name).nbytes for f in fields(self.columns))
+        columns: int = sum(getattr(self.columns, f.name).nbytes for f in fields(self.columns))
         names = sum(len(name) for name in (*self.sessions, *self.speakers))
         return columns + names + self.groups.nbytes + self.postings.nbytes
 

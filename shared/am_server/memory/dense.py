@@ -96,7 +96,7 @@ class Vectors:
         dots[:count] *= np.nan_to_num(self._scales[:count])
         before, after = (np.minimum(link, count) for link in (self._index.previous, self._index.following))
         with_context = dots[:count] + self._before * dots[before] + self._after * dots[after]
-        return np.nan_to_num(with_context / self._lengths[:count])
+        return np.asarray(np.nan_to_num(with_context / self._lengths[:count]), np.float32)
 
     def _measure(self) -> None:
         """Fill in the lengths that are unknown, or outdated because an episode has new neighbours."""
@@ -115,7 +115,8 @@ class Vectors:
         some = numbers < self._index.count
         at = np.where(some, numbers, 0)
         scales = np.where(some, np.nan_to_num(self._scales[at]), 0).astype(np.float32)
-        return self._rows[at].astype(np.float32) * scales[:, None]
+        rows: Floats = self._rows[at].astype(np.float32)
+        return rows * scales[:, None]
 
     def _grow(self) -> None:
         have, size = len(self._scales), self._index.count

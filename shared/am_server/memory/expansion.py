@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,13 +82,23 @@ class Vocabulary:
         self._norms = np.concatenate([self._norms, np.maximum(norms, np.float32(1e-6))])[order].astype(np.float32)
 
 
-def widen(
-    vocabulary: Vocabulary, terms: Sequence[str], asked: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
-    """Terms (as hashes) that mean nearly what these mean, with the larger cosine; none that is asked for already."""
-    found: dict[int, float] = dict.fromkeys(asked.tolist(), 2.0)
-    for hashes, cosines in vocabulary.nearest(terms):
-        for term, cosine in zip(hashes.tolist(), cosines.tolist(), strict=True):
-            found[term] = max(found.get(term, 0.0), cosine)
-    near = [(term, cosine) for term, cosine in found.items() if cosine <= 1.5]
-    return np.array([term for term, _ in near], np.uint64), np.array([cosine for _, cosine in near], np.float32)
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A term that means nearly what a word of the query means."""
+
+    term: int
+    """Its hash."""
+    cosine: float
+    word: int
+    """Which of the words."""
+
+
+def widen(vocabulary: Vocabulary, terms: Sequence[str], asked: NDArray[np.uint64]) -> list[Near]:
+    """The terms near these; none that is asked for already."""
+    known = set(asked.tolist())
+    return [
+        Near(term, cosine, word)
+        for word, (hashes, cosines) in enumerate(vocabulary.nearest(terms))
+        for term, cosine in zip(hashes.tolist(), cosines.tolist(), strict=True)
+        if term not in known
+    ]

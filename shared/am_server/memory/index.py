@@ -20,6 +20,8 @@ _MERGE_BELOW = 4_096
 """Blocks of fewer episodes are merged in memory with their neighbours, so that a growing tail stays a few blocks."""
 
 Numbers = NDArray[np.int64]
+Entries = tuple[Numbers, NDArray[np.uint8]]
+"""The episodes that hold a term, and their counts."""
 
 
 class Part:
@@ -131,7 +133,7 @@ class Index:
             self.speaker_terms.append(terms)
         return self._speakers_by_term
 
-    def entries_of(self, hashes: NDArray[np.uint64]) -> list[tuple[Numbers, NDArray[np.uint8]]]:
+    def entries_of(self, hashes: NDArray[np.uint64]) -> list[Entries]:
         """For each term the living episodes that hold it, and their counts."""
         slices: list[list[tuple[NDArray[np.uint32], NDArray[np.uint8]]]] = [[] for _ in hashes]
         for part in self.parts:
@@ -211,7 +213,7 @@ class Index:
     def _heads(self) -> NDArray[np.uint64]:
         return self._columns["ids"][: self.count].reshape(-1).view("<u8")[::2]
 
-    def _living_entries(self, found: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint8]]]) -> tuple[Numbers, NDArray[np.uint8]]:
+    def _living_entries(self, found: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint8]]]) -> Entries:
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.uint8)
         numbers = np.concatenate([n for n, _ in found]).astype(np.int64)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from am_server.memory.index import Index
+from am_server.memory.index import Entries, Index
 from am_server.memory.postings import META
 
 K1 = 0.9
@@ -52,11 +54,15 @@ class Scorer:
         mean = float(lengths[index.alive].mean()) if self._total else 0.0
         self._norm = length_norm(lengths, mean) if n and lengths.max() > LENGTH_FLOOR else None
 
-    def add(self, hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> None:
-        """Add weight · idf · saturated frequency for each term; `weights` float64[len(hashes)]."""
-        for (numbers, counts), weight in zip(self._index.entries_of(hashes), weights.tolist(), strict=True):
+    def rarity(self, entries: Sequence[Entries]) -> NDArray[np.float64]:
+        """float64[len(entries)]: the idf of each term."""
+        return idf(np.array([len(numbers) for numbers, _ in entries], np.float64), self._total)
+
+    def add(self, entries: Sequence[Entries], weights: NDArray[np.float64]) -> None:
+        """Add weight times saturated frequency for each term; `weights` float64[len(entries)], its idf included."""
+        for (numbers, counts), weight in zip(entries, weights.tolist(), strict=True):
             if len(numbers):
-                self._add_term(numbers, counts, weight * float(idf(len(numbers), self._total)))
+                self._add_term(numbers, counts, weight)
 
     def _add_term(self, numbers: NDArray[np.int64], counts: NDArray[np.uint8], weight: float) -> None:
         """Frequency in the text, in the metadata, and in the neighbours; then saturation over their sum."""

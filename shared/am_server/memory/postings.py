@@ -50,7 +50,7 @@ class Postings:
 
     def term_of_entries(self) -> NDArray[np.int64]:
         """int64[P]: which term each entry belongs to."""
-        return np.repeat(np.arange(len(self.hashes)), np.diff(self.offsets.astype(np.int64)))
+        return np.repeat(np.arange(len(self.hashes)), self.offsets[1:] - self.offsets[:-1])
 
 
 def term_hash(term: str) -> int:

@@ -98,11 +98,24 @@ def lexical_scores(index: Index, asked: Question, vocabulary: Vocabulary | None 
     """float32[index.count]: the sum of term scores, near words included when there is a vocabulary."""
     scorer = Scorer(index)
     hashes = term_hashes(asked.terms)
-    scorer.add(hashes, np.ones(len(hashes)))
+    entries = index.entries_of(hashes)
+    scorer.add(entries, scorer.rarity(entries))
     if vocabulary is not None and asked.meaning:
-        near, cosines = widen(vocabulary, asked.meaning, hashes)
-        scorer.add(near, WIDENED * cosines.astype(np.float64))
+        _add_near(scorer, index, asked, vocabulary, hashes)
     return scorer.scores
+
+
+def _add_near(scorer: Scorer, index: Index, asked: Question, vocabulary: Vocabulary, hashes: NDArray[np.uint64]) -> None:
+    """Near words count by their cosine, and never as rarer than the word they stand for."""
+    near = widen(vocabulary, asked.meaning, hashes)
+    terms = list(dict.fromkeys(one.term for one in near))
+    entries = index.entries_of(np.array(terms, np.uint64))
+    rarity = dict(zip(terms, scorer.rarity(entries).tolist(), strict=True))
+    asked_rarity = scorer.rarity(index.entries_of(term_hashes(asked.meaning))).tolist()
+    weights = dict.fromkeys(terms, 0.0)
+    for one in near:
+        weights[one.term] = max(weights[one.term], WIDENED * one.cosine * min(rarity[one.term], asked_rarity[one.word]))
+    scorer.add(entries, np.array(list(weights.values())))
 
 
 def in_context(index: Index, asked: Question, scores: Scores) -> Scores:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from am_server.memory.tokens import content_terms, stems
 
-MAX_PIECES = 4
+MAX_PIECES = 6
 """A word of more pieces is a rare name or no word; the mean of its pieces says nothing about it."""
 
 Floats = NDArray[np.float32]
@@ -40,7 +40,9 @@ class WordTable:
             scales = np.maximum(np.abs(exact).max(axis=1), np.float32(1e-6)) / np.float32(127)
             self._rows[missing] = np.rint(exact / scales[:, None])
             self._scales[missing] = scales
-        return self._rows[pieces].astype(np.float32) * self._scales[pieces][:, None]
+        rows: Floats = self._rows[pieces].astype(np.float32)
+        rows *= self._scales[pieces][:, None]
+        return rows
 
     def pieces(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """int32[len(terms), MAX_PIECES]: the rows whose mean is the term's vector, then -1; all -1 for no plain word."""
@@ -70,7 +72,8 @@ class WordTable:
         for column in pieces.T:
             known = column >= 0
             total[known] += self.rows(column[known])
-        return total / np.maximum((pieces >= 0).sum(axis=1, keepdims=True), 1).astype(np.float32)
+        total /= np.maximum((pieces >= 0).sum(axis=1, keepdims=True), 1).astype(np.float32)
+        return total
 
 
 def lexicon_of(vocabulary: Mapping[str, int]) -> dict[str, list[int]]:
@@ -94,7 +97,8 @@ def pool(texts: Iterable[str], table: WordTable) -> Floats:
 def unit(vectors: Floats) -> Floats:
     """Each row at length 1; zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.maximum(norms, np.float32(1e-12))).astype(np.float32)
+    scaled: Floats = vectors / np.maximum(norms, np.float32(1e-12))
+    return scaled.astype(np.float32)
 
 
 def _spellings(stem: str) -> tuple[str, str]:
