@@ -68,9 +68,9 @@ def sample_catalogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The tools of `sample_tools` instead of the service's own."""
     tools = sample_tools()
     monkeypatch.setattr("am_server.tools.catalogue.load", lambda: tools)
-    tools_list._published.cache_clear()
+    tools_list.published.cache_clear()
     yield
-    tools_list._published.cache_clear()
+    tools_list.published.cache_clear()
 
 
 @pytest.fixture
