@@ -17,7 +17,7 @@ class Reach:
     modules: set[str] = field(default_factory=set)
     """Of the library, packages included: `am_server.edge`, `am_server.edge.entry`."""
     foreign: set[str] = field(default_factory=set)
-    """Everything else, by the full dotted name in the import statement."""
+    """Everything else, by its full dotted name, down to the name that is imported from a module."""
 
 
 def reach(entry: Path, source: Path, without: Sequence[str] = ()) -> Reach:
@@ -49,8 +49,7 @@ def imported(tree: ast.AST, source: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
-            yield node.module
-            yield from _submodules(node, source)
+            yield from _named(node, source)
         elif isinstance(node, ast.Call):
             yield from _by_name(node, source)
         yield from imported(node, source)
@@ -65,11 +64,15 @@ def module_file(module: str, source: Path) -> Path:
     raise LookupError(f"{module} is imported but does not exist")
 
 
-def _submodules(node: ast.ImportFrom, source: Path) -> Iterator[str]:
+def _named(node: ast.ImportFrom, source: Path) -> Iterator[str]:
     """`from am_server.edge import log` imports a module, `from am_server.errors import AmError` does not."""
+    module = str(node.module)
+    ours = module.partition(".")[0] == LIBRARY
+    if ours:
+        yield module
     for alias in node.names:
-        name = f"{node.module}.{alias.name}"
-        if source.joinpath(*name.split(".")).with_suffix(".py").exists():
+        name = f"{module}.{alias.name}"
+        if not ours or source.joinpath(*name.split(".")).with_suffix(".py").exists():
             yield name
 
 

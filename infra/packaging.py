@@ -35,18 +35,25 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 LOCAL = ("am_server.store.sqlite", "am_server.objects.directory", "am_server.objects.s3", "am_server.embed.minilm")
 """What the settings that Terraform gives never choose."""
 
-NO_MEMORY = ("am_server.views", "am_server.objects", "am_server.embed")
+ACCOUNTS_ONLY = ("am_server.rest", "am_server.views", "am_server.objects", "am_server.embed")
 """What a function that only deals with accounts never asks the wiring for."""
 
-NO_STORE = ("am_server.store.firestore", "am_server.identity.accounts", "am_server.identity.quota", "am_server.identity.tokens")
+NOBODY = (
+    "am_server.views",
+    "am_server.embed",
+    "am_server.identity.accounts",
+    "am_server.identity.quota",
+    "am_server.identity.tokens",
+)
+"""What a function that serves anybody alike never asks the wiring for."""
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    "health": (*LOCAL, *NO_MEMORY, *NO_STORE),
-    "keys": (*LOCAL, *NO_MEMORY),
+    "health": (*LOCAL, *NOBODY),
+    "keys": (*LOCAL, *ACCOUNTS_ONLY),
     "maintenance": LOCAL,
     "mcp": LOCAL,
     "memories": LOCAL,
-    "space_token": (*LOCAL, *NO_MEMORY),
+    "space_token": (*LOCAL, *ACCOUNTS_ONLY),
 }
 """Function → the modules and packages that its package leaves out."""
 
@@ -64,6 +71,7 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "numpy": "numpy",
     "pydantic": "pydantic",
     "pydantic_core": "pydantic",
+    "requests": "google-cloud-storage",
     "safetensors": "safetensors",
     "Stemmer": "pystemmer",
     "tokenizers": "tokenizers",

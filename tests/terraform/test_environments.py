@@ -19,7 +19,7 @@ OTHER_EMBEDDERS = {"OPENAI_API_KEY"}
 PLATFORM_SETTINGS = {"THREADS"}
 
 ROLES = {
-    "health": set(),
+    "health": {"roles/datastore.viewer", "roles/storage.objectViewer"},
     "keys": {"roles/datastore.user"},
     "space_token": {"roles/datastore.user"},
     "mcp": {"roles/datastore.user", "roles/storage.objectUser"},

@@ -9,13 +9,14 @@ locals {
   large = { cpu = "1", memory = "512Mi", concurrency = 16, max_instances = 20, timeout_seconds = 60 }
   small = { cpu = "0.333", memory = "512Mi", concurrency = 1, max_instances = 5, timeout_seconds = 60 }
 
+  # Beside the sizes: the role on the database, the role on the bucket of derived data, and the secrets.
   functions = {
-    mcp         = { size = merge(local.large, { timeout_seconds = 120 }), store = true, bucket = true, secrets = concat(["JWT_SECRET", "AM_KEY_PEPPER"], local.openai) }
-    memories    = { size = local.large, store = true, bucket = true, secrets = concat(["AM_KEY_PEPPER"], local.openai) }
-    keys        = { size = local.small, store = true, bucket = false, secrets = ["AM_KEY_PEPPER", "AM_ADMIN_TOKEN"] }
-    space_token = { size = local.small, store = true, bucket = false, secrets = ["AM_KEY_PEPPER", "JWT_SECRET"] }
-    health      = { size = local.small, store = false, bucket = false, secrets = [] }
-    maintenance = { size = merge(local.small, { cpu = "1", memory = "1Gi", max_instances = 1, timeout_seconds = 1800 }), store = true, bucket = true, secrets = [] }
+    mcp         = { size = merge(local.large, { timeout_seconds = 120 }), store = "user", bucket = "objectUser", secrets = concat(["JWT_SECRET", "AM_KEY_PEPPER"], local.openai) }
+    memories    = { size = local.large, store = "user", bucket = "objectUser", secrets = concat(["AM_KEY_PEPPER"], local.openai) }
+    keys        = { size = local.small, store = "user", bucket = null, secrets = ["AM_KEY_PEPPER", "AM_ADMIN_TOKEN"] }
+    space_token = { size = local.small, store = "user", bucket = null, secrets = ["AM_KEY_PEPPER", "JWT_SECRET"] }
+    health      = { size = local.small, store = "viewer", bucket = "objectViewer", secrets = [] }
+    maintenance = { size = merge(local.small, { cpu = "1", memory = "1Gi", max_instances = 1, timeout_seconds = 1800 }), store = "user", bucket = "objectUser", secrets = [] }
   }
 
   settings = {
@@ -86,10 +87,10 @@ module "function" {
   secrets     = { for name in each.value.secrets : name => module.secrets.versions[name] }
 
   project_roles = merge(
-    each.value.store ? { "roles/datastore.user" = "resource.name == \"projects/${var.project_id}/databases/${module.firestore.database}\"" } : {},
-    each.value.bucket && var.embedder == "vertex" ? { "roles/aiplatform.user" = null } : {},
+    { "roles/datastore.${each.value.store}" = "resource.name == \"projects/${var.project_id}/databases/${module.firestore.database}\"" },
+    contains(["mcp", "memories"], each.key) && var.embedder == "vertex" ? { "roles/aiplatform.user" = null } : {},
   )
-  bucket_roles = each.value.bucket ? { cache = { bucket = google_storage_bucket.cache.name, role = "roles/storage.objectUser" } } : {}
+  bucket_roles = each.value.bucket == null ? {} : { cache = { bucket = google_storage_bucket.cache.name, role = "roles/storage.${each.value.bucket}" } }
 
   ingress  = each.key == "maintenance" ? "ALLOW_INTERNAL_ONLY" : module.edge.ingress
   invokers = each.key == "maintenance" ? { scheduler = module.scheduler.member } : module.edge.invokers

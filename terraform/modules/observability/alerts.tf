@@ -86,7 +86,7 @@ resource "google_monitoring_uptime_check_config" "health" {
   period       = "300s"
 
   http_check {
-    path         = "/health"
+    path         = "/health?deep=1" # 503 when the database or the bucket does not answer
     port         = 443
     use_ssl      = true
     validate_ssl = true
