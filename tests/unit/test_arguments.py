@@ -107,3 +107,18 @@ def test_the_output_schema_allows_success_and_failure():
     assert set(schema) == {"type", "properties"}
     assert schema["properties"]["nested"]["items"]["properties"] == {"name": {"type": "string"}}
     assert "error" in schema["properties"]
+
+
+def nested(levels: int) -> Any:
+    return {} if levels == 1 else {"a": nested(levels - 1)}
+
+
+def test_nesting_has_an_end():
+    assert parsed(metadata=nested(64)).metadata == nested(64)
+    assert refused(metadata=nested(65)) == "metadata"
+    assert refused(metadata='{"a":' * 3_000 + "1" + "}" * 3_000) == "metadata"
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}'])
+def test_numbers_that_no_answer_could_carry(text):
+    assert refused(metadata=text) == "metadata"

@@ -20,6 +20,9 @@ from am_server.tools.schemas import input_schema
 MAX_INTEGER = 2**53
 """Beyond this, JSON readers disagree about what an integer is."""
 
+MAX_DEPTH = 64
+"""Levels of objects and lists within one argument."""
+
 
 def parse(tool: Tool, raw: Mapping[str, Any]) -> Arguments:
     """The tool's argument model. Raises Invalid naming the first argument that cannot be used."""
@@ -86,12 +89,35 @@ def _check_text(given: Mapping[str, Any], types: Mapping[str, str]) -> None:
     for name, value in given.items():
         if name in types:
             try:
-                (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
+                (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)).encode()
             except UnicodeEncodeError:
-                raise Invalid(name, "the text holds half of a surrogate pair, which is no character; send whole characters") from None
+                raise Invalid(
+                    name, "the text holds half of a surrogate pair, which is no character; send whole characters"
+                ) from None
+            except ValueError:
+                raise Invalid(name, "a number is infinite or none at all") from None
             except RecursionError:
-                raise Invalid(name, "nested too deeply") from None
+                raise Invalid(name, _TOO_DEEP) from None
+            if isinstance(value, dict | list) and _deeper_than(MAX_DEPTH, value):
+                raise Invalid(name, _TOO_DEEP)
 
+
+def _deeper_than(levels: int, value: Any) -> bool:
+    """Whether lists and objects nest beyond so many levels. What barely parses now may not parse at a deeper call later."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
+
+
+_TOO_DEEP = f"nested too deeply; at most {MAX_DEPTH} levels of objects and lists"
 
 _ARTICLE = {"object": "an object", "array": "a list", "string": "a string", "boolean": "true or false"}
 
