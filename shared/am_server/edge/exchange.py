@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from am_server.edge.credentials import Credentials, credentials
 from am_server.edge.http import Request
-from am_server.errors import AmError, Internal
+from am_server.errors import Internal
 from am_server.identity.caller import Caller
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class Exchange:
         return Internal(f"internal error; the operator finds it in the log under request id {self.request.id}")
 
     def rate_limit(self) -> RateLimit | None:
-        """The caller's quota as it stands; None for an unknown caller, or while the store cannot be reached."""
+        """The caller's quota as it stands; None for an unknown caller, or when it cannot be read now."""
         if self.rate is None and self.caller is not None:
             try:
                 self.rate = self.services.quota.peek(self.caller)
-            except AmError:
+            except Exception as problem:  # the answer is ready and stands without its rate-limit headers
+                self.bug = self.bug or problem
                 return None
         return self.rate
