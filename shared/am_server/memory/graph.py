@@ -6,7 +6,7 @@ Every subject and object of an edge is a node, whether or not it was also stored
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -75,6 +75,20 @@ class Graph:
     def entities(self) -> Sequence[int]:
         """The nodes that are entities, in the order of their names."""
         return sorted((node for node, type in enumerate(self.types) if type is not None), key=self.place)
+
+    @cached_property
+    def described(self) -> Sequence[int]:
+        """The nodes that have a description."""
+        return [node for node, text in enumerate(self.descriptions) if text]
+
+    @cached_property
+    def of_type(self) -> Mapping[str, Ints]:
+        """The nodes of each type that was given."""
+        nodes: dict[str, list[int]] = {}
+        for node, type in enumerate(self.types):
+            if type:
+                nodes.setdefault(type, []).append(node)
+        return {type: np.array(members, np.int32) for type, members in nodes.items()}
 
     def place(self, node: int) -> tuple[str, str]:
         """What entities are sorted by."""

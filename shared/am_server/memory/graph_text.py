@@ -25,7 +25,7 @@ FACTS = 0.5
 MEANING = 0.4
 """How much the nearness of meaning adds to a word score of at most 1."""
 
-NEAR = 0.35
+NEAR = 0.28
 """From this cosine on an entity is found for its meaning alone."""
 
 FIELDS = ("name", "description", "type", "facts")
@@ -45,10 +45,10 @@ class EntityMatch:
     """Edges that hold words of the query, the best first."""
 
 
-def rank_edges(graph: Graph, query: str) -> list[tuple[int, float]]:
-    """The edges that hold words of the query, with their scores, best first."""
+def rank_edges(graph: Graph, query: str) -> tuple[Sequence[int], Frequencies]:
+    """The edges that hold words of the query, best first, and the score of every edge."""
     scores = edge_scores(graph, query)
-    return [(edge, float(scores[edge])) for edge in _best_first(scores)]
+    return _best_first(scores), scores
 
 
 def edge_scores(graph: Graph, query: str) -> Frequencies:
@@ -116,15 +116,11 @@ def semantic_distance(graph: Graph, goal: int, embed: Embed | None) -> Floats:
 
 def _word_distance(graph: Graph, goal: int) -> Floats:
     terms = graph.nodes.terms_of(goal)
-    shared: dict[int, int] = {}
+    shared = np.zeros(graph.size)
     for term in terms:
-        for node in set(graph.nodes.with_term(term)):
-            shared[node] = shared.get(node, 0) + 1
-    distance = np.ones(graph.size)
-    for node, common in shared.items():
-        if node < graph.size:
-            distance[node] = 1 - common / len(terms | graph.nodes.terms_of(node))
-    return distance
+        shared += _in_names(graph, term)
+    either = len(terms) + np.array(graph.nodes.term_counts()[: graph.size]) - shared
+    return 1 - shared / np.maximum(either, 1)
 
 
 def _facts_of(graph: Graph, node: int, scores: Frequencies) -> list[int]:
@@ -147,16 +143,30 @@ def _in_nodes(graph: Graph, term: str) -> dict[str, Frequencies]:
         said = predicates[graph.predicate] + names[there]
         told = np.flatnonzero(said)
         facts += np.bincount(here[told], said[told], graph.size)
-    terms = graph.texts.terms(graph.descriptions)
-    lengths = np.array([len(counts) for counts in terms[: graph.size]], np.uint16)
-    described = np.array([counts.get(term, 0) for counts in terms[: graph.size]], np.float32)
-    typed = {type for type in set(graph.types) if type and term in tokens(type)}
     return {
         "name": names,
-        "description": described / length_norm(lengths, 0.0),
-        "type": np.array([type in typed for type in graph.types], np.float32),
+        "description": _in_descriptions(graph, term),
+        "type": _in_types(graph, term),
         "facts": facts.astype(np.float32),
     }
+
+
+def _in_descriptions(graph: Graph, term: str) -> Frequencies:
+    """How often the term occurs in each node's description, counted less in long ones."""
+    found = np.zeros(graph.size, np.float32)
+    terms = graph.texts.terms(graph.descriptions)
+    holding = [node for node in graph.described if term in terms[node]]
+    if holding:
+        lengths = np.array([min(sum(terms[node].values()), 65_535) for node in holding], np.uint16)
+        found[holding] = np.array([terms[node][term] for node in holding], np.float32) / length_norm(lengths, 0.0)
+    return found
+
+
+def _in_types(graph: Graph, term: str) -> Frequencies:
+    found = np.zeros(graph.size, np.float32)
+    for type, nodes in graph.of_type.items():
+        found[nodes] = term in tokens(type)
+    return found
 
 
 def _in_names(graph: Graph, term: str) -> Frequencies:

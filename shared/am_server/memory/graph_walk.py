@@ -122,18 +122,51 @@ def hop_distances(graph: Adjacency, start: int, max_hops: int, until: int | None
 
 
 def shortest_path(forward: Adjacency, backward: Adjacency, start: int, goal: int) -> Path | None:
-    """A path of fewest hops, over the heavier edges where there are several; None when there is no way.
+    """A path of fewest hops, None when there is no way; from a node to itself it has no edge.
 
-    forward, backward: the graph along and against its edges. From a node to itself the path has no edge.
+    forward, backward: the graph along and against its edges. The search goes out from both ends, always where fewer nodes
+    wait, until the two meet (Pohl, "Bi-directional search", 1971).
     """
-    to_goal = hop_distances(backward, goal, backward.nodes, until=start)
-    left = int(to_goal[start])
-    if left == FAR:
-        return None
-    nodes, edges = [start], []
-    for hops in range(left - 1, -1, -1):
-        here = slice(forward.start[nodes[-1]], forward.start[nodes[-1] + 1])
-        entry = here.start + int(np.argmax(to_goal[forward.node[here]] == hops))
-        nodes.append(int(forward.node[entry]))
-        edges.append(int(forward.edge[entry]))
-    return Path(nodes, edges, float(left))
+    ahead, behind = _Side(forward, start), _Side(backward, goal)
+    middle = start
+    while ahead.distance[middle] + behind.distance[middle] >= FAR:
+        side, other = (ahead, behind) if len(ahead.frontier) <= len(behind.frontier) else (behind, ahead)
+        if not len(side.frontier):
+            return None
+        side.advance()
+        # until now no node was near both ends, so the first that is lies on a shortest way
+        meeting = side.frontier[other.distance[side.frontier] < FAR]
+        middle = int(meeting[0]) if len(meeting) else middle
+    before, after = _trace(backward, ahead.distance, middle), _trace(forward, behind.distance, middle)
+    edges = [*before[1][::-1], *after[1]]
+    return Path([*before[0][::-1], middle, *after[0]], edges, float(len(edges)))
+
+
+class _Side:
+    """One of the two halves of a search from both ends."""
+
+    def __init__(self, graph: Adjacency, start: int) -> None:
+        self.graph = graph
+        self.distance = np.full(graph.nodes, FAR, np.int32)
+        self.distance[start] = 0
+        self.frontier = np.array([start], np.int32)
+        self.hops = 0
+
+    def advance(self) -> None:
+        self.hops += 1
+        reached = self.graph.node[self.graph.entries(self.frontier)]
+        reached = reached[self.distance[reached] == FAR]
+        self.distance[reached] = self.hops
+        self.frontier = np.unique(reached)
+
+
+def _trace(graph: Adjacency, distance: Ints, start: int) -> tuple[list[int], list[int]]:
+    """The nodes and edges of a way from `start`, which is not repeated, to where the distance is 0; heavier edges first."""
+    nodes, edges, node = [], [], start
+    for hops in range(int(distance[start]) - 1, -1, -1):
+        here = slice(graph.start[node], graph.start[node + 1])
+        entry = here.start + int(np.argmax(distance[graph.node[here]] == hops))
+        node = int(graph.node[entry])
+        nodes.append(node)
+        edges.append(int(graph.edge[entry]))
+    return nodes, edges

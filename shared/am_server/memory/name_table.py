@@ -43,17 +43,21 @@ class NameTable:
         return next(iter(self._by_form.having(folded(name))), None)
 
     def with_term(self, term: str) -> Sequence[int]:
-        """The numbers of the names that hold an index term, as often as they hold it."""
+        """The numbers of the names that hold an index term."""
         return self._by_term.having(term)
 
-    def terms_of(self, number: int) -> frozenset[str]:
+    def terms_of(self, number: int) -> Sequence[str]:
         """The index terms of a name."""
-        return frozenset(_terms(self.names[number]))
+        return _terms(self.names[number])
+
+    def term_counts(self) -> Sequence[int]:
+        """For each name how many index terms it has."""
+        return self._by_term.counts()
 
 
 def _terms(name: str) -> list[str]:
     # function words included, because a name may be nothing else: "The Who", "To be, or not to be"
-    return [token.term for token in read_tokens(name, every_character=True)]
+    return list(dict.fromkeys(token.term for token in read_tokens(name, every_character=True)))
 
 
 class _Derived:
@@ -63,13 +67,22 @@ class _Derived:
         self._names = names
         self._keys = keys
         self._numbers: dict[str, list[int]] = {}
-        self._done = 0
+        self._counts: list[int] = []
         self._lock = Lock()
 
     def having(self, key: str) -> Sequence[int]:
         with self._lock:
-            while self._done < len(self._names):
-                for each in self._keys(self._names[self._done]):
-                    self._numbers.setdefault(each, []).append(self._done)
-                self._done += 1
+            self._catch_up()
             return tuple(self._numbers.get(key, ()))
+
+    def counts(self) -> Sequence[int]:
+        with self._lock:
+            self._catch_up()
+            return tuple(self._counts)
+
+    def _catch_up(self) -> None:
+        for number in range(len(self._counts), len(self._names)):
+            keys = self._keys(self._names[number])
+            for key in keys:
+                self._numbers.setdefault(key, []).append(number)
+            self._counts.append(len(keys))

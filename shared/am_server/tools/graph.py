@@ -61,15 +61,14 @@ def memory_query_graph(call: Call, args: QueryGraph) -> dict[str, Any]:
     from am_server.memory.graph_text import rank_edges, rank_named
 
     graph, limit = call.views.graph(call.caller.agent_uid), min(args.limit, MAX_LIMIT)
-    ranked = rank_edges(graph, args.query)
+    ranked, scores = rank_edges(graph, args.query)
     best = ranked[:limit]
-    ends = dict.fromkeys(node for edge, _ in best for node in (int(graph.source[edge]), int(graph.target[edge])))
+    ends = dict.fromkeys(node for edge in best for node in (int(graph.source[edge]), int(graph.target[edge])))
     nodes = list(dict.fromkeys([*ends, *rank_named(graph, args.query)[:limit]]))
-    matched = {edge for edge, _ in ranked}
-    around = dict.fromkeys(edge for node in nodes for edge in graph.edges_of(node)[: 2 * limit] if edge not in matched)
+    around = dict.fromkeys(edge for node in nodes for edge in graph.edges_of(node)[: 2 * limit] if not scores[edge])
     result: dict[str, Any] = {
         "query": args.query,
-        "edges": [{**shown_triple(graph, edge), "score": score} for edge, score in best],
+        "edges": [{**shown_triple(graph, edge), "score": round(float(scores[edge]), 4)} for edge in best],
         "nodes": [shown_node(graph, node) for node in nodes],
         "context": [shown_triple(graph, edge) for edge in list(around)[:limit]],
         "count": len(best),
@@ -128,7 +127,7 @@ def memory_semantic_search(call: Call, args: SemanticSearch) -> dict[str, Any]:
     results = []
     for match in found:
         shown = shown_node(graph, match.node)
-        result: dict[str, Any] = {"entity": {"id": entity_uuid(shown["entity_id"]), **shown}, "score": match.score}
+        result: dict[str, Any] = {"entity": {"id": entity_uuid(shown["entity_id"]), **shown}, "score": round(match.score, 4)}
         result["matched"] = list(match.matched)
         if match.facts:
             result["facts"] = [shown_triple(graph, edge) for edge in match.facts[:SHOWN_FACTS]]
