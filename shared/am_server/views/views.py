@@ -85,7 +85,7 @@ class Views:
 
     def messages(self, agent_uid: str) -> Messages:
         """The agent's episodes as messages of the REST API, without contents; current."""
-        return self._current(agent_uid, "messages", self._messages).state
+        return self._current(f"agents/{agent_uid}", "messages", self._messages).state
 
     @property
     def embed_words(self) -> Embed | None:
