@@ -17,7 +17,7 @@ from am_server.memory.recall import Fusion, Hit, recall
 from am_server.objects.port import ObjectStore
 from am_server.store.port import DocumentStore
 from am_server.views.contents import Contents, Episode
-from am_server.views.episode_index import EpisodeModel, EpisodeState, id_text
+from am_server.views.episode_index import EpisodeModel, EpisodeState, id_bytes, id_text
 from am_server.views.log import LogView
 from am_server.views.meaning import Encoded, Pooled
 from am_server.views.vectors import VectorCache
