@@ -22,6 +22,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from am_server.edge.http import encode_json
+from am_server.mcp import tools_list
+
 from infra.import_graph import Reach, module_file, reach
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,6 +136,8 @@ def package(function: str) -> Package:
     for module in found.modules:
         file = module_file(module, SOURCE)
         files[file.relative_to(SOURCE).as_posix()] = file.read_bytes()
+    if tools_list.__name__ in found.modules:
+        files[tools_list.PREBUILT.relative_to(SOURCE).as_posix()] = encode_json(tools_list.derive())
     return Package(function, files)
 
 
