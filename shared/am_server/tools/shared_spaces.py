@@ -68,7 +68,8 @@ def memory_create_shared_space(call: Call, args: CreateSharedSpace) -> dict[str,
     caller, space_id = call.caller, _space_id(call.caller, args.idempotency_key)
     account, path = f"accounts/{caller.account}", f"spaces/{space_id}"
     for _ in attempts("many spaces are being created in this account at the same time; try again"):
-        found, earlier = call.store.get_many([account, path])
+        found, *rest = call.store.get_many([account] if args.idempotency_key is None else [account, path])
+        earlier = rest[0] if rest else None
         if earlier is not None:
             return _created_before(caller, earlier, args.name)
         assert found is not None, "an authenticated caller has an account"
