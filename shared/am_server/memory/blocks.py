@@ -15,7 +15,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from am_server.memory.postings import Postings, invert, join
+from am_server.memory.postings import Postings, compact, invert, join
 from am_server.memory.terms import Terms
 
 _MAGIC = b"AMB1"
@@ -102,7 +102,7 @@ class Block:
         parts |= {
             "hashes": p.hashes.astype("<u8").tobytes(),
             "sizes": np.diff(p.offsets).astype("<u4").tobytes(),
-            "gaps": _planes(np.diff(p.ordinals, prepend=np.uint32(0))),  # wraps around where a new term begins
+            "gaps": _planes(np.diff(p.ordinals.astype(np.uint32), prepend=np.uint32(0))),  # wraps around where a new term begins
             "counts": p.counts.tobytes(),
             "words": p.words,
             "sessions": "\n".join(self.sessions).encode(),
@@ -125,7 +125,7 @@ class Block:
         postings = Postings(
             hashes=np.frombuffer(parts["hashes"], "<u8"),
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32),
-            ordinals=np.cumsum(_from_planes(parts["gaps"]), dtype=np.uint32),
+            ordinals=compact(np.cumsum(_from_planes(parts["gaps"]), dtype=np.uint32)),
             counts=np.frombuffer(parts["counts"], "u1"),
             words=parts["words"],
         )

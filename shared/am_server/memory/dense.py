@@ -121,7 +121,7 @@ class Vectors:
     def _grow(self) -> None:
         have, size = len(self._scales), self._index.count
         if size > have:
-            more = size - have if not have else max(size - have, 64, have // 8)
+            more = size - have if not have else max(size - have, 64, have // 16)
             nan = np.full(more, np.nan, np.float32)
             self._rows = np.concatenate([self._rows, np.zeros((more, self.dimension), np.int8)])
             self._scales, self._lengths = np.concatenate([self._scales, nan]), np.concatenate([self._lengths, nan])
@@ -137,8 +137,9 @@ def pooled(index: Index, first: int, last: int, table: WordTable) -> Floats:
         lo, hi = max(first, part.start), min(last, part.start + part.count)
         if lo < hi:
             postings = part.postings
-            within = (postings.ordinals >= lo) & (postings.ordinals < hi) & ((postings.counts & np.uint8(META - 1)) > 0)
-            terms, numbers = postings.term_of_entries()[within], postings.ordinals[within].astype(np.int64)
+            ordinals = postings.ordinals + np.int64(part.start)
+            within = (ordinals >= lo) & (ordinals < hi) & ((postings.counts & np.uint8(META - 1)) > 0)
+            terms, numbers = postings.term_of_entries()[within], ordinals[within]
             used, place = np.unique(terms, return_inverse=True)
             spelled = words_of(postings)
             vectors = table.vectors([spelled[term] for term in used.tolist()])

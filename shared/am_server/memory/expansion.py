@@ -24,7 +24,9 @@ class Vocabulary:
         self.hashes = np.zeros(0, np.uint64)
         """uint64[V], rising."""
         self._pieces = np.zeros((0, MAX_PIECES), np.uint16)
-        """uint16[V, MAX_PIECES]: positions in `_used`, whose last one stands for no piece."""
+        """uint16[V, MAX_PIECES]: positions in `_used`, and its length where there is no piece."""
+        self._having: list[NDArray[np.int32]] = []
+        """Which words have a second piece, a third, …"""
         self._norms = np.zeros(0, np.float32)
         self._used = np.zeros(0, np.int32)
         self._read: set[int] = set()
@@ -32,7 +34,13 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.hashes.nbytes + self._pieces.nbytes + self._norms.nbytes + self._used.nbytes
+        return (
+            self.hashes.nbytes
+            + self._pieces.nbytes
+            + self._norms.nbytes
+            + self._used.nbytes
+            + sum(h.nbytes for h in self._having)
+        )
 
     def update(self, index: Index) -> None:
         """Take in the words of parts not seen yet."""
@@ -47,16 +55,16 @@ class Vocabulary:
         if not len(self.hashes) or not terms:
             return [nothing for _ in terms]
         wanted = unit(self.table.vectors(terms))
-        by_piece = np.concatenate([self.table.rows(self._used) @ wanted.T, np.zeros((1, len(terms)), np.float32)])
-        cosines = by_piece[self._pieces[:, 0]]
-        for column in range(1, MAX_PIECES):
-            cosines += by_piece[self._pieces[:, column]]
-        cosines /= self._norms[:, None]
-        return [self._best(cosines[:, i]) for i in range(len(terms))]
+        by_piece = self.table.dots(wanted, self._used)
+        cosines = by_piece[:, self._pieces[:, 0]]
+        for column, having in enumerate(self._having, 1):
+            cosines[:, having] += by_piece[:, self._pieces[having, column]]
+        cosines /= self._norms
+        return [self._best(row) for row in cosines]
 
     def _best(self, cosines: NDArray[np.float32]) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
         near = np.flatnonzero(cosines >= MIN_COSINE)
-        if len(near) > NEAREST + 1:
+        if len(near) > NEAREST + 1:  # the word itself is usually among them
             near = near[np.argpartition(-cosines[near], NEAREST)[: NEAREST + 1]]
         near = near[np.argsort(-cosines[near], kind="stable")]
         return self.hashes[near], cosines[near]
@@ -79,6 +87,7 @@ class Vocabulary:
         order = np.argsort(np.concatenate([self.hashes, hashes]))
         self.hashes = np.concatenate([self.hashes, hashes])[order]
         self._pieces = place[np.concatenate([old, pieces])][order]
+        self._having = [np.flatnonzero(column < len(self._used)).astype(np.int32) for column in self._pieces.T[1:]]
         self._norms = np.concatenate([self._norms, np.maximum(norms, np.float32(1e-6))])[order].astype(np.float32)
 
 

@@ -25,7 +25,7 @@ Entries = tuple[Numbers, NDArray[np.uint8]]
 
 
 class Part:
-    """The inverted lists of a stretch of episodes, numbered as the index numbers them."""
+    """The inverted lists of a stretch of episodes, which they number from 0."""
 
     __slots__ = ("count", "postings", "serial", "start")
 
@@ -135,13 +135,13 @@ class Index:
 
     def entries_of(self, hashes: NDArray[np.uint64]) -> list[Entries]:
         """For each term the living episodes that hold it, and their counts."""
-        slices: list[list[tuple[NDArray[np.uint32], NDArray[np.uint8]]]] = [[] for _ in hashes]
+        slices: list[list[tuple[Numbers, NDArray[np.uint8]]]] = [[] for _ in hashes]
         for part in self.parts:
             p = part.postings
             for i, at in enumerate(p.find(hashes).tolist()):
                 if at >= 0:
                     lo, hi = p.offsets[at], p.offsets[at + 1]
-                    slices[i].append((p.ordinals[lo:hi], p.counts[lo:hi]))
+                    slices[i].append((p.ordinals[lo:hi] + np.int64(part.start), p.counts[lo:hi]))
         return [self._living_entries(found) for found in slices]
 
     def take_relinked(self) -> Numbers:
@@ -166,8 +166,7 @@ class Index:
             array[first : first + n] = new if renumbered is None else renumbered[new]
         self._alive[first : first + n] = True
         self.count = first + n
-        p = block.postings
-        self.parts.append(Part(first, n, Postings(p.hashes, p.offsets, p.ordinals + np.uint32(first), p.counts, p.words)))
+        self.parts.append(Part(first, n, block.postings))
         self._changed()
         self._link(np.unique(self.columns.session[first:]))
         self._merge_small()
@@ -200,11 +199,9 @@ class Index:
     # ------------------------------------------------------------------ inside
 
     def _block(self, part: Part) -> Block:
-        p = part.postings
         groups = np.frombuffer(b"".join(self._groups), np.uint8).reshape(-1, 16)
-        local = Postings(p.hashes, p.offsets, p.ordinals - np.uint32(part.start), p.counts, p.words)
         columns = self.columns.take(slice(part.start, part.start + part.count))
-        return Block(columns, local, list(self.sessions), list(self.speakers), groups)
+        return Block(columns, part.postings, list(self.sessions), list(self.speakers), groups)
 
     def _changed(self) -> None:
         self._columns_view = None
@@ -213,10 +210,10 @@ class Index:
     def _heads(self) -> NDArray[np.uint64]:
         return self._columns["ids"][: self.count].reshape(-1).view("<u8")[::2]
 
-    def _living_entries(self, found: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint8]]]) -> Entries:
+    def _living_entries(self, found: Sequence[Entries]) -> Entries:
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.uint8)
-        numbers = np.concatenate([n for n, _ in found]).astype(np.int64)
+        numbers = np.concatenate([n for n, _ in found])
         counts = np.concatenate([c for _, c in found])
         alive = self._alive[numbers]
         return (numbers, counts) if alive.all() else (numbers[alive], counts[alive])
@@ -224,8 +221,8 @@ class Index:
     def _grow(self, size: int) -> None:
         if size <= len(self._alive):
             return
-        # an eighth of slack: adding one by one stays cheap, and a large index wastes little
-        room = size + max(64, size // 8) if self.count else size
+        # some slack: adding one by one stays cheap, and a large index wastes little
+        room = size + max(64, size // 16) if self.count else size
         for name, array in self._columns.items():
             self._columns[name] = np.concatenate([array, np.zeros((room - len(array), *array.shape[1:]), array.dtype)])
         fresh = np.zeros(room - len(self._alive), np.bool_)
@@ -253,8 +250,9 @@ class Index:
             a, b = self.parts[-2:]
             if a.count + b.count > _MERGE_BELOW or a.count > 2 * b.count:
                 return
-            renumber = np.arange(self.count, dtype=np.int64)
-            self.parts[-2:] = [Part(a.start, a.count + b.count, join([a.postings, b.postings], [renumber, renumber]))]
+            numbers = np.arange(a.count + b.count, dtype=np.int64)
+            merged = join([a.postings, b.postings], [numbers[: a.count], numbers[a.count :]])
+            self.parts[-2:] = [Part(a.start, a.count + b.count, merged)]
 
 
 NOBODY = 2**31 - 1

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from am_server.memory.stopwords import STOP_WORDS
 from am_server.memory.terms import Terms
+
+Ordinals = NDArray[np.uint16] | NDArray[np.uint32]
 
 META = 128
 """The bit of a count that says: the term is in the metadata. The other seven count it in the text."""
@@ -28,8 +31,8 @@ class Postings:
     """uint64[T], rising."""
     offsets: NDArray[np.uint32]
     """uint32[T + 1]."""
-    ordinals: NDArray[np.uint32]
-    """uint32[P]: numbers of episodes, rising within a term."""
+    ordinals: Ordinals
+    """uint16[P], or uint32[P] for more than 65,536 episodes: numbers of episodes, rising within a term."""
     counts: NDArray[np.uint8]
     """uint8[P]: occurrences in the text, up to 127, and META."""
     words: bytes
@@ -110,6 +113,11 @@ def join(parts: Sequence[Postings], renumber: Sequence[NDArray[np.int64]]) -> Po
     return _arrange(hashes, np.concatenate(terms), np.concatenate(ordinals), np.concatenate(counts), spelled)
 
 
+def compact(ordinals: NDArray[np.unsignedinteger[Any]]) -> Ordinals:
+    """The same numbers in two bytes each if they fit: most of an index's memory is these."""
+    return ordinals.astype(np.uint16 if int(ordinals.max(initial=0)) < 1 << 16 else np.uint32)
+
+
 def words_of(part: Postings) -> list[str]:
     """Each term's spelling, or "" where it is no plain word."""
     return part.words.decode().split("\n") if len(part.hashes) else []
@@ -122,7 +130,7 @@ def _spelling(term: str) -> str:
 def _arrange(
     hashes: NDArray[np.uint64],
     terms: NDArray[np.int64],
-    ordinals: NDArray[np.uint32],
+    ordinals: NDArray[np.unsignedinteger[Any]],
     counts: NDArray[np.uint8],
     spelled: Sequence[str],
 ) -> Postings:
@@ -132,4 +140,4 @@ def _arrange(
     used = sizes > 0
     offsets = np.concatenate([[0], np.cumsum(sizes[used])]).astype(np.uint32)
     words = "\n".join(word for word, use in zip(spelled, used.tolist(), strict=True) if use)
-    return Postings(hashes[used], offsets, ordinals[order], counts[order], words.encode())
+    return Postings(hashes[used], offsets, compact(ordinals[order]), counts[order], words.encode())

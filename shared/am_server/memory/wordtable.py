@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from am_server.memory.tokens import content_terms, stems
 
 MAX_PIECES = 6
 """A word of more pieces is a rare name or no word; the mean of its pieces says nothing about it."""
+
+_ROWS = 1_024
+"""Bytes are turned into floats this many rows at a time, which stay in the processor's cache."""
 
 Floats = NDArray[np.float32]
 
@@ -32,17 +36,24 @@ class WordTable:
         self._rows = np.empty(table.shape, np.int8)
         self._scales = np.zeros(self.size, np.float32)
 
-    def rows(self, pieces: NDArray[np.integer]) -> Floats:
+    def rows(self, pieces: NDArray[np.integer[Any]]) -> Floats:
         """float32[len(pieces), dimension]."""
-        missing = np.unique(pieces[self._scales[pieces] == 0])
-        if len(missing):
-            exact = self._table[missing].astype(np.float32)
-            scales = np.maximum(np.abs(exact).max(axis=1), np.float32(1e-6)) / np.float32(127)
-            self._rows[missing] = np.rint(exact / scales[:, None])
-            self._scales[missing] = scales
+        self._convert(pieces)
         rows: Floats = self._rows[pieces].astype(np.float32)
         rows *= self._scales[pieces][:, None]
         return rows
+
+    def dots(self, vectors: Floats, pieces: NDArray[np.integer[Any]]) -> Floats:
+        """float32[len(vectors), len(pieces)]: each vector (float32[m, dimension]) with each of these rows."""
+        self._convert(pieces)
+        out = np.empty((len(vectors), len(pieces)), np.float32)
+        buffer = np.empty((_ROWS, self.dimension), np.float32)
+        for start in range(0, len(pieces), _ROWS):
+            chosen = pieces[start : start + _ROWS]
+            np.copyto(buffer[: len(chosen)], self._rows[chosen])
+            out[:, start : start + _ROWS] = vectors @ buffer[: len(chosen)].T
+        out *= self._scales[pieces]
+        return out
 
     def pieces(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """int32[len(terms), MAX_PIECES]: the rows whose mean is the term's vector, then -1; all -1 for no plain word."""
@@ -74,6 +85,14 @@ class WordTable:
             total[known] += self.rows(column[known])
         total /= np.maximum((pieces >= 0).sum(axis=1, keepdims=True), 1).astype(np.float32)
         return total
+
+    def _convert(self, pieces: NDArray[np.integer[Any]]) -> None:
+        missing = np.unique(pieces[self._scales[pieces] == 0])
+        if len(missing):
+            exact = self._table[missing].astype(np.float32)
+            scales = np.maximum(np.abs(exact).max(axis=1), np.float32(1e-6)) / np.float32(127)
+            self._rows[missing] = np.rint(exact / scales[:, None])
+            self._scales[missing] = scales
 
 
 def lexicon_of(vocabulary: Mapping[str, int]) -> dict[str, list[int]]:
