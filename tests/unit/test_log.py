@@ -8,7 +8,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-
 from am_server.store.metered import MeteredStore, metering
 from am_server.store.port import SERVER_TIME, DocumentStore, Query, Write, create, delete, merge, put
 from am_server.store.sqlite import SqliteStore
@@ -277,12 +276,6 @@ def test_a_snapshot_that_an_erasure_overtook_does_not_stay(store, monkeypatch):
     late.current()
     assert snapshot_paths(store) == []
     assert view(store).current() == late.current() == {}
-
-
-def test_changes_of_one_commit_are_all_seen_across_pages(store, monkeypatch):
-    monkeypatch.setattr(log, "PAGE", 7)
-    add(store, *numbered(100))
-    assert len(view(store).current()) == 100
 
 
 def test_threads_see_what_was_acknowledged_before_they_asked(store):

@@ -9,8 +9,8 @@ from typing import Any
 
 import grpc
 
-from am_server.store import firestore_tail
 from am_server.store.documents import check_commit, check_path
+from am_server.store.firestore_tail import by_stored_time, only_committed
 from am_server.store.firestore_values import descendants, from_timestamp, incremented, to_document, to_query, to_write
 from am_server.store.firestore_wire import Wire, failure, patiently
 from am_server.store.indexes import COMMIT_TIME
@@ -55,10 +55,7 @@ class FirestoreStore:
 
     def query(self, query: Query) -> list[Document]:
         field = field_of(query)
-        if field == COMMIT_TIME:
-            return self._query_by_commit_time(query)
-        root = self._wire.root
-        return [to_document(message, root) for message in self._wire.run_query(*to_query(query, field, root))]
+        return self._query_by_commit_time(query) if field == COMMIT_TIME else self._query(query, field)
 
     def count(self, query: Query) -> int:
         field = field_of(query)
@@ -94,22 +91,17 @@ class FirestoreStore:
     def close(self) -> None:
         self._wire.close()
 
-    def _query_by_commit_time(self, query: Query) -> list[Document]:
+    def _query(self, query: Query, field: str | None) -> list[Document]:
         root = self._wire.root
-        pages = []
+        return [to_document(message, root) for message in self._wire.run_query(*to_query(query, field, root))]
 
-        def ask(by_stored_time: Query) -> list[Any]:
-            messages = self._wire.run_query(*to_query(by_stored_time, COMMIT_TIME, root))
-            pages.append(len(messages))
-            return messages
-
-        found = firestore_tail.find(query, root, ask)
+    def _query_by_commit_time(self, query: Query) -> list[Document]:
+        read = self._query(by_stored_time(query), COMMIT_TIME)
+        found = only_committed(query, read)
         meter = active_meter()
         if meter is not None:
             # The caller is counted for what it gets; here is what was read beside that.
-            meter.reads += sum(max(1, page) for page in pages) - max(1, len(found))
-            meter.rpcs += len(pages) - 1
-            meter.rpcs_total += len(pages) - 1
+            meter.reads += max(1, len(read)) - max(1, len(found))
         return found
 
     def _delete(self, paths: Sequence[str]) -> None:

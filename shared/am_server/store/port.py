@@ -120,7 +120,7 @@ class Query:
     Conditions and order concern one indexed field (Firestore needs no composite index then). Without `order_by` the
     order is that field if a condition is a range, and the document id otherwise, which is never descending. Ties are
     broken by the document id in the same direction. `after` is the position of the last document of the page before:
-    (value of the ordered field, document id).
+    (value of the ordered field, document id). A query by `indexes.COMMIT_TIME` is answered whole and ascending.
     """
 
     collection: str

@@ -16,9 +16,9 @@ def field_of(query: Query) -> str | None:
     """The one field that conditions and order concern; None when the query has neither.
 
     Raises RuntimeError when there are several fields, the field is not declared in `indexes.INDEXED`, or ids are to be
-    descending, because such a query would need an index that the database does not have; also when commit times are to
-    be descending or compared with something else than a time. Raises ValueError for a bad collection or limit, and
-    Invalid for a text or bytes longer than what an index holds.
+    descending, because such a query would need an index that the database does not have; also when a query by commit
+    time is not a plain one. Raises ValueError for a bad collection or limit, and Invalid for a text or bytes longer than
+    what an index holds.
     """
     check_path(query.collection + "/id")
     if query.limit is not None and query.limit < 1:
@@ -39,8 +39,8 @@ def field_of(query: Query) -> str | None:
     if field not in INDEXED.get(name, ()):
         raise RuntimeError(f"'{field}' of '{name}' is not declared in store/indexes.py")
     if field == COMMIT_TIME:
-        if query.descending:
-            raise RuntimeError(f"'{field}' is ascending only")
+        if query.descending or query.limit is not None or query.after is not None:
+            raise RuntimeError(f"a query by '{field}' is answered whole and ascending")
         if not all(isinstance(condition.value, datetime) for condition in query.where):
             raise RuntimeError(f"'{field}' is compared with times only")
     return field

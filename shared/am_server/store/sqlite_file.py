@@ -211,6 +211,8 @@ def _layout(connection: sqlite3.Connection) -> int:
 
 
 def _advice(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return "the data file cannot be made; check AM_DATA_DIR and its permissions"
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_BUSY:
         return "another process keeps the data file locked; try again, or stop that process"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from am_server.objects.port import ObjectStore
 from am_server.store.metered import concurrently
-from am_server.store.port import SERVER_TIME, Document, DocumentStore, Query, Where, delete, put
+from am_server.store.port import MAX_COMMIT_WRITES, SERVER_TIME, Document, DocumentStore, Field, Query, Where, delete, put
 from am_server.times import from_datetime, to_datetime
 
 ERASED = "erased"
@@ -16,8 +16,6 @@ VIEWED = ("episodes", "graph", "procedures")
 """The collections that views follow by `changed_at`."""
 
 UNVIEWED = ("working", "requests", "snapshots")
-
-_PAGE = 400
 
 
 def count_memory(store: DocumentStore, agent_uid: str, now: int) -> dict[str, int]:
@@ -30,7 +28,7 @@ def count_memory(store: DocumentStore, agent_uid: str, now: int) -> dict[str, in
         "procedure": Query(f"{root}/procedures", [Where("kind", "==", "name")]),
         "working": Query(f"{root}/working", [Where("live_until", ">", now)]),
     }
-    counts = concurrently(*(lambda query=query: store.count(query) for query in queries.values()))  # type: ignore[misc]
+    counts = concurrently(*(lambda query=query: store.count(query) for query in queries.values()))
     return dict(zip(queries, counts, strict=True))
 
 
@@ -42,7 +40,7 @@ def erase_memory(store: DocumentStore, objects: ObjectStore, agent_uid: str, now
     """
     counts = count_memory(store, agent_uid, now)
     root = f"agents/{agent_uid}"
-    marker = {"kind": ERASED, "changed_at": SERVER_TIME}
+    marker: Mapping[str, Field] = {"kind": ERASED, "changed_at": SERVER_TIME}
     erased_at = store.commit([put(f"{root}/{name}/{ERASED}", marker) for name in VIEWED]).time
     for name in VIEWED:
         _erase_older(store, f"{root}/{name}", from_datetime(erased_at))
@@ -54,24 +52,11 @@ def erase_memory(store: DocumentStore, objects: ObjectStore, agent_uid: str, now
 
 
 def _erase_older(store: DocumentStore, collection: str, erased_at: int) -> None:
-    after = None
-    while True:
-        page = store.query(
-            Query(
-                collection,
-                [Where("changed_at", ">", to_datetime(0))],
-                order_by="changed_at",
-                limit=_PAGE,
-                after=after,
-                select=("changed_at", "stored_at", "created_at"),
-            )
-        )
-        doomed = [delete(document.path) for document in page if document.id != ERASED and _born(document) <= erased_at]
-        if doomed:
-            store.commit(doomed)
-        if len(page) < _PAGE:
-            return
-        after = (page[-1].data["changed_at"], page[-1].id)
+    fields = ("changed_at", "stored_at", "created_at")
+    found = store.query(Query(collection, [Where("changed_at", ">", to_datetime(0))], order_by="changed_at", select=fields))
+    doomed = [delete(document.path) for document in found if document.id != ERASED and _born(document) <= erased_at]
+    for start in range(0, len(doomed), MAX_COMMIT_WRITES):
+        store.commit(doomed[start : start + MAX_COMMIT_WRITES])
 
 
 def _born(document: Document) -> int:

@@ -27,14 +27,11 @@ from datetime import datetime
 from threading import Lock, RLock
 from typing import Any, Generic, Protocol, TypeVar
 
-from am_server.store.port import DocumentStore, PreconditionFailed, Query, Scalar, Where
+from am_server.store.port import DocumentStore, PreconditionFailed, Query, Where
 from am_server.views.snapshots import Codec, Head, Reading, Row, Segment, Snapshots
 
 ERASED = "erased"
 """Id of the marker that erasure leaves in a viewed collection: rows that are not newer than it are gone."""
-
-PAGE = 1_000
-"""Documents that one tail query asks for."""
 
 FOLD_ROWS = 128
 """A warm view folds a tail of this many rows."""
@@ -98,25 +95,19 @@ class Tail:
 
 
 def read_tail(store: DocumentStore, path: str, fields: Sequence[str], since: datetime | None) -> Tail:
-    """What changed in the collection at `path` after `since` (None: ever). One query unless there are over PAGE changes."""
+    """What changed in the collection at `path` after `since` (None: ever), asked in one query."""
     changes: dict[str, tuple[datetime, Row | None]] = {}
     erased_at = until = None
     where = [] if since is None else [Where("changed_at", ">", since)]
-    select = ["deleted_at", *fields]
-    after: tuple[Scalar, str] | None = None
-    while True:
-        page = store.query(Query(path, where, "changed_at", limit=PAGE, after=after, select=select))
-        for document in page:
-            until = document.updated_at
-            if document.id == ERASED:
-                erased_at, changes = until, {}
-                continue
-            gone = document.data.get("deleted_at") is not None
-            row = None if gone else {name: document.data[name] for name in fields if name in document.data}
-            changes[document.id] = (until, row)
-        if len(page) < PAGE:
-            return Tail(changes, erased_at, until)
-        after = (until, page[-1].id)
+    for document in store.query(Query(path, where, "changed_at", select=["deleted_at", *fields])):
+        until = document.updated_at
+        if document.id == ERASED:
+            erased_at, changes = until, {}
+            continue
+        gone = document.data.get("deleted_at") is not None
+        row = None if gone else {name: document.data[name] for name in fields if name in document.data}
+        changes[document.id] = (until, row)
+    return Tail(changes, erased_at, until)
 
 
 @dataclass(slots=True)
