@@ -1,6 +1,6 @@
 """`make acceptance`: a black-box suite against the started service, on SQLite and on the emulators, there also as packaged.
 
-    python -m infra.acceptance SUITE [pytest options]
+python -m infra.acceptance SUITE [pytest options]
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from infra.leaks import leaks
 from infra.serving import served
-
 
 OPEN = {"AM_SIGNUP_TIERS": "explorer,builder,pro", "AM_SIGNUP_PER_HOUR": "0", "AM_KEY_PEPPER": "for the acceptance suite only"}
 """What `make run` sets by itself and a packaged function must be told."""

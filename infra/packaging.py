@@ -42,6 +42,7 @@ ACCOUNTS_ONLY = ("am_server.rest", "am_server.views", "am_server.objects", "am_s
 """What a function that only deals with accounts never asks the wiring for."""
 
 NOBODY = (
+    "am_server.rest",
     "am_server.views",
     "am_server.embed",
     "am_server.identity.accounts",
