@@ -31,7 +31,8 @@ def run_suite(suite: str, options: list[str], environment: Mapping[str, str], se
         command = [sys.executable, "-m", "pytest", suite, "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", suite]
         command += ["--base-url", base_url, "--admin-token", admin_token, "--jwt-secret", jwt_secret, *options]
         status = subprocess.run(command, check=False).returncode
-        shown = leaks((Path(folder) / "service.log").read_text(errors="replace"), [jwt_secret, admin_token])
+        logs = [file for file in Path(folder).rglob("*") if file.name in ("service.log", "log")]
+        shown = [leak for log in logs for leak in leaks(log.read_text(errors="replace"), [jwt_secret, admin_token])]
     for leak in shown[:20]:
         print(f"the log shows {leak}", flush=True)
     return status or bool(shown)
