@@ -77,6 +77,11 @@ class Graph:
         return sorted((node for node, type in enumerate(self.types) if type is not None), key=self.place)
 
     @cached_property
+    def term_counts(self) -> Ints:
+        """int32[nodes]: how many index terms each name has."""
+        return np.array(self.nodes.term_counts()[: self.size], np.int32)
+
+    @cached_property
     def described(self) -> Sequence[int]:
         """The nodes that have a description."""
         return [node for node, text in enumerate(self.descriptions) if text]
@@ -180,7 +185,11 @@ class Graph:
     @property
     def bytes(self) -> int:
         """About how much memory the graph takes, with what is derived from it."""
-        return 600 * self.size + 80 * self.edges + sum(map(len, self.descriptions)) + self.texts.bytes
+        return self._own_bytes + self.texts.bytes
+
+    @cached_property
+    def _own_bytes(self) -> int:
+        return 600 * self.size + 80 * self.edges + sum(map(len, self.descriptions))
 
 
 def _numbers(table: NameTable, strings: Sequence[str], *used: Ints) -> Ints:

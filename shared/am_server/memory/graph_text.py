@@ -23,7 +23,7 @@ FACTS = 0.5
 """How much of the words of the facts about it an entity counts."""
 
 MEANING = 0.4
-"""How much the nearness of meaning adds to a word score of at most 1."""
+"""How much the cosine of a near meaning adds to a word score of at most 1."""
 
 NEAR = 0.28
 """From this cosine on an entity is found for its meaning alone."""
@@ -82,9 +82,7 @@ def rank_nodes(graph: Graph, query: str, embed: Embed | None, limit: int) -> lis
     if embed is not None and graph.size:
         cosines = similarity(graph, query, embed)
         near = cosines >= NEAR
-        top, mean = float(cosines.max()), float(cosines.mean())
-        if top > mean:
-            scores = np.where(near | (words > 0), scores + MEANING * np.maximum(0, (cosines - mean) / (top - mean)), scores)
+        scores += np.where(near, np.float32(MEANING) * cosines, 0)
     facts = edge_scores(graph, query)
     matches = []
     for node in _best_first(scores)[:limit]:
@@ -119,7 +117,7 @@ def _word_distance(graph: Graph, goal: int) -> Floats:
     shared = np.zeros(graph.size)
     for term in terms:
         shared += _in_names(graph, term)
-    either = len(terms) + np.array(graph.nodes.term_counts()[: graph.size]) - shared
+    either = len(terms) + graph.term_counts - shared
     return 1 - shared / np.maximum(either, 1)
 
 

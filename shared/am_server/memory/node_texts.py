@@ -20,10 +20,12 @@ class NodeTexts:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._read: list[str] = []
+        self._read: Sequence[str] = []
         self._terms: list[Mapping[str, int]] = []
-        self._embedded: list[str] = []
+        self._embedded: Sequence[str] = []
         self._vectors: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self.bytes = 0
+        """About how much memory they take."""
 
     def terms(self, descriptions: Sequence[str]) -> Sequence[Mapping[str, int]]:
         """For each node how often each index term occurs in its description, function words left out."""
@@ -32,7 +34,9 @@ class NodeTexts:
             if stale:
                 terms = self._terms + [_NONE] * (len(descriptions) - len(self._terms))
                 for node in stale:
+                    self.bytes -= 100 * len(terms[node])
                     terms[node] = _counted(descriptions[node])
+                    self.bytes += 100 * len(terms[node])
                 self._terms, self._read = terms, _joined(self._read, descriptions)
             return self._terms
 
@@ -46,25 +50,23 @@ class NodeTexts:
                 vectors = np.zeros((size, fresh.shape[1]), np.float32)
                 vectors[: len(self._vectors)] = self._vectors if len(self._vectors) else 0
                 vectors[stale] = fresh
+                self.bytes += vectors.nbytes - self._vectors.nbytes
                 self._vectors, self._embedded = vectors, _joined(self._embedded, descriptions)
             return self._vectors
-
-    @property
-    def bytes(self) -> int:
-        """About how much memory they take."""
-        return self._vectors.nbytes + 100 * sum(len(terms) for terms in self._terms)
 
 
 _NONE: Mapping[str, int] = {}
 
 
 def _stale(seen: Sequence[str], now: Sequence[str]) -> list[int]:
+    if seen is now:
+        return []
     changed = [node for node, (old, new) in enumerate(zip(seen, now, strict=False)) if old is not new and old != new]
     return changed + list(range(len(seen), len(now)))
 
 
-def _joined(seen: Sequence[str], now: Sequence[str]) -> list[str]:
-    return [*now, *seen[len(now) :]]
+def _joined(seen: Sequence[str], now: Sequence[str]) -> Sequence[str]:
+    return [*now, *seen[len(now) :]] if len(seen) > len(now) else now
 
 
 def _counted(text: str) -> Mapping[str, int]:
