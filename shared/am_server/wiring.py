@@ -159,20 +159,9 @@ class Services:
 
     @_Lazy
     def objects(self) -> ObjectStore:
-        settings = self.settings
-        if settings.objects == "directory":
-            from am_server.objects.directory import DirectoryStore
+        from am_server.objects.metered import MeteredObjects
 
-            return DirectoryStore(settings.data_dir / "objects")
-        if not settings.bucket:
-            raise NotConfigured(f"AM_BUCKET must name the bucket when AM_OBJECTS is {settings.objects}")
-        if settings.objects == "gcs":
-            from am_server.objects.gcs import GcsStore
-
-            return GcsStore(settings.bucket)
-        from am_server.objects.s3 import S3Store
-
-        return S3Store(settings.bucket)
+        return MeteredObjects(_open_objects(self.settings))
 
     @_Lazy
     def embedder(self) -> Embedder | None:
@@ -229,3 +218,19 @@ class Services:
 def services() -> Services:
     """This instance's services, from this process's environment."""
     return Services(Settings.read(os.environ))
+
+
+def _open_objects(settings: Settings) -> ObjectStore:
+    if settings.objects == "directory":
+        from am_server.objects.directory import DirectoryStore
+
+        return DirectoryStore(settings.data_dir / "objects")
+    if not settings.bucket:
+        raise NotConfigured(f"AM_BUCKET must name the bucket when AM_OBJECTS is {settings.objects}")
+    if settings.objects == "gcs":
+        from am_server.objects.gcs import GcsStore
+
+        return GcsStore(settings.bucket)
+    from am_server.objects.s3 import S3Store
+
+    return S3Store(settings.bucket)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import google.auth.exceptions
 import requests
 from google.api_core.exceptions import GoogleAPIError, NotFound, PreconditionFailed
-from google.cloud import storage
+from google.cloud.storage import Bucket, Client
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from am_server.objects.names import check_name
@@ -25,7 +25,7 @@ class GcsStore:
 
     def __init__(self, bucket: str) -> None:
         self._name = bucket
-        self._client = PerProcess(storage.Client)
+        self._client = PerProcess(Client)
 
     def get(self, name: str) -> Blob | None:
         check_name(name)
@@ -73,7 +73,7 @@ class GcsStore:
     def close(self) -> None:
         self._client.close(lambda client: client.close())
 
-    def _bucket(self) -> storage.Bucket:
+    def _bucket(self) -> Bucket:
         return self._client.get().bucket(self._name)
 
     @contextmanager

@@ -44,15 +44,6 @@ class Meter:
         self.deletes += deletes
         self.store_seconds += time.perf_counter() - since
 
-    @contextmanager
-    def parallel(self) -> Iterator[None]:
-        """Count whatever this block does as one round trip in sequence."""
-        before = self.rpcs
-        try:
-            yield
-        finally:
-            self.rpcs = min(self.rpcs, before + 1)
-
     def add_branches(self, branches: Sequence[Meter]) -> None:
         """Count what was done side by side, each branch on a meter of its own."""
         self.rpcs += max(branch.rpcs for branch in branches)
