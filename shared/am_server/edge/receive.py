@@ -24,6 +24,7 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 """What the MCP SDKs take by default, too."""
 
 _CHUNK = 65_536
+_BROKEN_OFF = "the body broke off; send as many bytes as Content-Length says"
 _TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-|([0-9a-f]{32})(?![0-9a-f])", re.ASCII)
 
 
@@ -35,7 +36,7 @@ def received(incoming: flask.Request) -> tuple[Request, AmError | None]:
     except AmError as error:
         body, fault = b"", error
     except (HTTPException, OSError):
-        body, fault = b"", BadRequest("the body broke off; send as many bytes as Content-Length says")
+        body, fault = b"", BadRequest(_BROKEN_OFF)
     headers = {name.lower(): value.strip(" \t") for name, value in incoming.headers.items()}
     request = Request(
         method=incoming.method,
@@ -51,8 +52,8 @@ def received(incoming: flask.Request) -> tuple[Request, AmError | None]:
 
 
 def _body(environ: WSGIEnvironment) -> bytes:
-    """Everything that the client sends, whatever length it declares. Raises TooLarge beyond the limit."""
-    stream = get_input_stream(environ)
+    """Everything that the client sends. Raises TooLarge beyond the limit, BadRequest for less than was declared."""
+    stream, declared = get_input_stream(environ), environ.get("CONTENT_LENGTH", "")
     # functions-framework reads the body once more after the answer, and fails when the client has broken off
     environ["wsgi.input"], environ["CONTENT_LENGTH"] = io.BytesIO(), "0"
     body = bytearray()
@@ -61,6 +62,8 @@ def _body(environ: WSGIEnvironment) -> bytes:
             body += chunk
     if len(body) > MAX_BODY_BYTES:
         raise TooLarge(f"the body exceeds {MAX_BODY_BYTES} bytes; send fewer or shorter items")
+    if declared.isdecimal() and len(body) < int(declared):
+        raise BadRequest(_BROKEN_OFF)
     return bytes(body)
 
 
