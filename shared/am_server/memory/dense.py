@@ -13,7 +13,7 @@ POOLED_CONTEXT = (0.5, 0.3)
 ENCODED_CONTEXT = (0.3, 0.3)
 """How much of its neighbours' vectors an episode counts: of the one before it in the session, and of the one after."""
 
-_ROWS = 1_024
+_ROWS = 256
 """Bytes are turned into floats this many rows at a time, which stay in the processor's cache."""
 
 Floats = NDArray[np.float32]

@@ -14,7 +14,7 @@ from am_server.memory.tokens import content_terms, stems
 MAX_PIECES = 6
 """A word of more pieces is a rare name or no word; the mean of its pieces says nothing about it."""
 
-_ROWS = 1_024
+_ROWS = 256
 """Bytes are turned into floats this many rows at a time, which stay in the processor's cache."""
 
 Floats = NDArray[np.float32]
@@ -46,14 +46,14 @@ class WordTable:
     def dots(self, vectors: Floats, pieces: NDArray[np.integer[Any]]) -> Floats:
         """float32[len(vectors), len(pieces)]: each vector (float32[m, dimension]) with each of these rows."""
         self._convert(pieces)
-        out = np.empty((len(vectors), len(pieces)), np.float32)
+        out = np.empty((len(pieces), len(vectors)), np.float32)
         buffer = np.empty((_ROWS, self.dimension), np.float32)
+        columns = np.ascontiguousarray(vectors.T)
         for start in range(0, len(pieces), _ROWS):
             chosen = pieces[start : start + _ROWS]
             np.copyto(buffer[: len(chosen)], self._rows[chosen])
-            out[:, start : start + _ROWS] = vectors @ buffer[: len(chosen)].T
-        out *= self._scales[pieces]
-        return out
+            np.dot(buffer[: len(chosen)], columns, out=out[start : start + _ROWS])
+        return np.ascontiguousarray((out * self._scales[pieces][:, None]).T)
 
     def pieces(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """int32[len(terms), MAX_PIECES]: the rows whose mean is the term's vector, then -1; all -1 for no plain word."""
