@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from am_server.rest import messages, statements
-from am_server.rest import projects as projects_module
 from am_server.rest.asked import Asked, place_of
 from am_server.rest.filters import Node, fields_of, parse
 from am_server.rest.matching import matches
 from am_server.rest.models import ListMemories
+from am_server.rest.projects import Project as StoredProject
 from am_server.store.metered import concurrently
 from am_server.store.port import DocumentStore
 from am_server.tools.call import Call
@@ -70,23 +70,26 @@ def project_of(asked: Asked[Any], searching: bool = False) -> Project | None:
     What this instance knows already is brought up to date while the store is asked whether it is still so.
     """
     place, projects = place_of(asked), asked.call.services.projects
+    known = projects.recent(place)
+    found = None
+    if known:
+        made, found = _read(asked, known, searching, lambda: projects.find(place))
+        if found is None or found.uid == known.uid:
+            return made if found else None
+    found = found or projects.find(place)
+    return _read(asked, found, searching, lambda: found)[0] if found else None
 
-    def read(found: projects_module.Project) -> Project:
-        call = asked.inside(found)
-        views, uid = call.views, found.uid
-        if not searching:
-            return Project(call, place.session_key, views.messages(uid))
-        listed, episodes = concurrently(lambda: views.messages(uid), lambda: views.episodes(uid))
-        return Project(call, place.session_key, cast(Messages, listed), cast("EpisodeView", episodes))
 
-    guess = projects.recent(place)
-    if guess is None:
-        found = projects.find(place)
-        return read(found) if found else None
-    found, made = cast(Any, concurrently(lambda: projects.find(place), lambda: read(guess)))
-    if found is None or found.uid == guess.uid:
-        return cast(Project, made) if found else None
-    return read(found)
+def _read(
+    asked: Asked[Any], stored: StoredProject, searching: bool, check: Callable[[], StoredProject | None]
+) -> tuple[Project, StoredProject | None]:
+    """The project's messages and perhaps its episodes, and what `check` says, side by side."""
+    call, uid = asked.inside(stored), stored.uid
+    jobs: list[Callable[[], Any]] = [check, lambda: call.views.messages(uid)]
+    if searching:
+        jobs.append(lambda: call.views.episodes(uid))
+    checked, listed, *episodes = concurrently(*jobs)
+    return Project(call, stored.place.session_key, listed, *episodes), checked
 
 
 def wanted_types(types: Sequence[str]) -> frozenset[str]:
