@@ -46,7 +46,7 @@ def served_packages(folder: Path, environment: Mapping[str, str]) -> Iterator[st
             unpacked = install(zips[name], folder / name)
             ports[name] = started.enter_context(served_function(name, unpacked, environment))
         for name, port in ports.items():
-            _wait(name, port)
+            wait_for(name, port)
         server = ThreadingHTTPServer(("127.0.0.1", 0), _proxy(table, ports))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         started.callback(server.shutdown)
@@ -84,7 +84,8 @@ def served_function(name: str, source: Path, environment: Mapping[str, str]) -> 
         process.wait(20)
 
 
-def _wait(name: str, port: int) -> None:
+def wait_for(name: str, port: int) -> None:
+    """Until the function accepts connections. Raises RuntimeError when it does not in time."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         try:

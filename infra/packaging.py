@@ -79,6 +79,7 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "safetensors": "safetensors",
     "Stemmer": "pystemmer",
     "tokenizers": "tokenizers",
+    "typing_extensions": "pydantic",
     "wordllama": "wordllama",
 }
 """Imported package → the requirement of pyproject.toml that brings it."""

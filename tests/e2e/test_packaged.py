@@ -6,12 +6,14 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.emulators import Environment
-from infra.packaged import served_packages
+from infra.packaged import install, served_function, served_packages, wait_for
+from infra.packaging import build
 from infra.smoke import smoke, tool
 
 SECRETS = {
@@ -22,16 +24,18 @@ SECRETS = {
 
 
 @pytest.fixture(scope="module")
-def base_url(
-    firestore_environment: Environment, gcs_environment: Environment, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    settings = {
+def settings(firestore_environment: Environment, gcs_environment: Environment) -> Environment:
+    return {
         **gcs_environment,
         **firestore_environment,
         **SECRETS,
         "AM_SIGNUP_TIERS": "explorer,builder",
         "AM_SIGNUP_PER_HOUR": "0",
     }
+
+
+@pytest.fixture(scope="module")
+def base_url(settings: Environment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served_packages(tmp_path_factory.mktemp("packaged"), settings) as url:
         yield url
 
@@ -119,3 +123,12 @@ def test_health_reaches_store_and_bucket(base_url):
 
 def test_unknown_paths_are_answered_in_json(base_url):
     assert ask(f"{base_url}/.well-known/oauth-protected-resource")[0] == 404
+
+
+def test_the_upkeep_runs(settings: Environment, tmp_path: Path) -> None:
+    source = install(build(tmp_path / "dist")["maintenance"], tmp_path / "maintenance")
+    with served_function("maintenance", source, settings) as port:
+        wait_for("maintenance", port)
+        status, report = ask(f"http://127.0.0.1:{port}/", "POST")
+        assert (status, report["finished"], report.get("failed", 0)) == (200, True, 0)
+        assert ask(f"http://127.0.0.1:{port}/")[0] == 405
