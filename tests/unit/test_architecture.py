@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "embed": {"embed", "memory"},
     "identity": {"identity", "edge", "store.port", "store.metered", "store.retrying"},
 }
-EVERYWHERE = {"errors", "per_process", "times", "wiring"}
+EVERYWHERE = {"__version__", "errors", "per_process", "times", "wiring"}
 INPUT_OUTPUT = {"sqlite3", "google", "boto3", "requests", "urllib", "http", "socket", "subprocess", "flask", "gunicorn"}
 HEAVY = {"numpy", "google", "boto3", "requests", "tokenizers", "safetensors", "Stemmer", "jwt", "onnxruntime"}
 
