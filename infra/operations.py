@@ -21,7 +21,7 @@ from typing import Any
 
 from infra.gateway import ROOT, WsgiApp, gateway
 
-FILE = ROOT / "infra" / "operations.json"
+FILE: Path = ROOT / "infra" / "operations.json"
 REMEMBERED = 300
 ROUNDS = 150
 RARE = 3
@@ -130,12 +130,12 @@ def rare_calls(app: WsgiApp) -> list[Mapping[str, Any]]:
     return logged
 
 
-def measure(rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Tool → the average of each count over its calls."""
+def measure(remembered: int = REMEMBERED, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
+    """Tool → the average of each count over its calls, by an agent that has stored so many episodes before."""
     app = gateway()
     agent = Agent(app, "measured")
     space = agent.open_space()
-    for number in range(REMEMBERED):
+    for number in range(remembered):
         agent.call("memory_store_episode", content=sentence(number), valid_at="2026-02-01T00:00:00Z")
     for who in NAMES:
         agent.call("memory_store_entity", entity_id=who, predicate="likes", object_value=THINGS[len(who)])
@@ -163,7 +163,7 @@ def main() -> None:
         os.environ.update({"AM_DATA_DIR": folder, "AM_SIGNUP_TIERS": "pro", "AM_SIGNUP_PER_HOUR": "0", **secrets})
         measured = measure()
     rows = [f"  {json.dumps(tool)}: {json.dumps(counts)}" for tool, counts in measured.items()]
-    Path(FILE).write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(f"measured {len(measured)} tools", file=sys.stderr)
 
 
