@@ -131,6 +131,8 @@ def test_writes_read_nothing_and_reads_are_one_round_trip(agent: Agent) -> None:
     assert cost("memory_store_entity", entity_id="Bob", type="person") == (0, 1, 1)
     assert cost("memory_store_entity", entity_id="Bob", predicate="likes", object_value="tea") == (0, 2, 1)
     assert cost("memory_store_relation", from_id="Bob", to_id="Carol", predicate="knows") == (0, 3, 1)
+    ids = {"from_id": entity_uuid("Bob"), "to_id": entity_uuid("Carol")}
+    assert cost("memory_store_relation", **ids, predicate="likes") == (4, 1, 2)
     assert cost("memory_graph_add_triple", subject="a", predicate="b", object="c") == (0, 1, 1)
     assert cost("memory_get_entity", entity_id="Alice") == (1, 0, 1)
     assert cost("memory_get_entity", entity_id=entity_uuid("Alice")) == (1, 0, 1)

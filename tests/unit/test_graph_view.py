@@ -85,6 +85,22 @@ def test_a_node_is_found_by_name_id_and_near_spelling(store: DocumentStore) -> N
     assert find(entity_uuid("nobody")) is None
 
 
+def test_what_a_change_leaves_alone_is_not_derived_again(store: DocumentStore) -> None:
+    seen = view(store)
+    store.commit([edge("a", "to", "b"), entity("a", type="letter", description="first")])
+    first = seen.current()
+    derived = ("outgoing", "incoming", "either_way", "entities", "of_type", "described", "term_counts")
+    kept = [getattr(first, name) for name in derived]
+    store.commit([entity("a", trail=5.0), edge("a", "to", "b", trail=2.0)])
+    second = seen.current()
+    assert (second.trail.tolist(), second.edge_trail.tolist()) == ([5, 0], [2])
+    assert [getattr(second, name) is old for name, old in zip(derived, kept, strict=True)] == [True] * 7
+    store.commit([edge("a", "to", "b", weight=2.0), entity("b", description="second")])
+    third = seen.current()
+    assert (third.weight.tolist(), list(third.entities), list(third.described)) == ([2], [0, 1], [0, 1])
+    assert third.of_type["letter"].tolist() == [0]
+
+
 def test_erasure_empties_the_graph(store: DocumentStore) -> None:
     seen = view(store)
     store.commit([edge("a", "to", "b")])

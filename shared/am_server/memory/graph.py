@@ -35,9 +35,9 @@ class Graph:
     texts: NodeTexts = field(default_factory=NodeTexts)
     size: int = 0
     """How many nodes there are; the table of names may know later ones."""
-    types: Sequence[str | None] = ()
+    types: Sequence[str | None] = field(default_factory=list)
     """For each node its entity's type, "" when none was given; None for a node that is no entity."""
-    descriptions: Sequence[str] = ()
+    descriptions: Sequence[str] = field(default_factory=list)
     trail: Floats = field(default_factory=no_floats)
     source: Ints = field(default_factory=no_ints)
     predicate: Ints = field(default_factory=no_ints)
@@ -125,17 +125,38 @@ class Graph:
         node = _numbers(self.nodes, new.strings, new.name, new.subject, new.object)
         predicate = _numbers(self.predicates, new.strings, new.predicate)
         size = len(self.nodes)
-        types, descriptions = list(self.types), list(self.descriptions)
-        types += [None] * (size - len(types))
-        descriptions += [""] * (size - len(descriptions))
-        trail = np.concatenate([self.trail, np.zeros(size - self.size)])
-        entities = node[new.name]
-        trail[entities] = new.trail
-        for number, type, description in zip(entities.tolist(), new.type.tolist(), new.description.tolist(), strict=True):
-            types[number] = new.strings[type] if type >= 0 else ""
-            descriptions[number] = new.strings[description] if description >= 0 else ""
+        types, descriptions, trail = self._with_entities(new, node[new.name], size)
         edges = self._with_edges(node[new.subject], predicate[new.predicate], node[new.object], new.weight, new.edge_trail)
-        return Graph(self.nodes, self.predicates, self.texts, size, types, descriptions, trail, *edges)
+        graph = Graph(self.nodes, self.predicates, self.texts, size, types, descriptions, trail, *edges)
+        graph.__dict__.update({name: self.__dict__[name] for name in self._unchanged(graph) if name in self.__dict__})
+        return graph
+
+    def _unchanged(self, graph: Graph) -> list[str]:
+        """What was derived here and holds in the next graph as well."""
+        same = []
+        if graph.source is self.source and graph.weight is self.weight and graph.size == self.size:
+            same += ["outgoing", "incoming", "either_way"]
+        if graph.types is self.types:
+            same += ["entities", "of_type"]
+        if graph.descriptions is self.descriptions:
+            same += ["described"]
+        if graph.size == self.size:
+            same += ["term_counts"]
+        return same
+
+    def _with_entities(self, new: Columns, nodes: Ints, size: int) -> tuple[Sequence[str | None], Sequence[str], Floats]:
+        types: list[str | None] = [*self.types, *[None] * (size - self.size)]
+        descriptions = [*self.descriptions, *[""] * (size - self.size)]
+        trail = np.concatenate([self.trail, np.zeros(size - self.size)])
+        trail[nodes] = new.trail
+        for node, type, description in zip(nodes.tolist(), new.type.tolist(), new.description.tolist(), strict=True):
+            types[node] = new.strings[type] if type >= 0 else ""
+            descriptions[node] = new.strings[description] if description >= 0 else ""
+        return (
+            self.types if types == self.types else types,
+            self.descriptions if descriptions == self.descriptions else descriptions,
+            trail,
+        )
 
     def _with_edges(
         self, source: Ints, predicate: Ints, target: Ints, weight: Floats, trail: Floats
@@ -150,8 +171,11 @@ class Graph:
         replacing = order[places[old]]
         weights, trails = self.weight.copy(), self.edge_trail.copy()
         weights[old], trails[old] = weight[replacing], trail[replacing]
+        weights = self.weight if np.array_equal(weights, self.weight) else weights
         fresh = np.ones(len(keys), np.bool_)
         fresh[replacing] = False
+        if not fresh.any():
+            return self.source, self.predicate, self.target, weights, trails
         return (
             np.concatenate([self.source, source[fresh]]),
             np.concatenate([self.predicate, predicate[fresh]]),

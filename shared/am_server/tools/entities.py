@@ -26,7 +26,7 @@ from am_server.tools.nodes import (
     Name,
     edge_write,
     entity_write,
-    name_of,
+    names_of,
     shown_node,
 )
 from am_server.tools.registry import READ, UPSERT, Arguments, tool
@@ -289,12 +289,12 @@ class StoreRelationResult(TypedDict):
     examples=[{"from_id": "Alice", "to_id": "Acme", "predicate": "works_at"}],
 )
 def memory_store_relation(call: Call, args: StoreRelation) -> dict[str, Any]:
-    ends = {"from_id": name_of(call, "from_id", args.from_id), "to_id": name_of(call, "to_id", args.to_id)}
+    ends = names_of(call, {"from_id": args.from_id, "to_id": args.to_id})
     fields: dict[str, StoredField] = {"origin": "relation"}
     if args.weight is not None:
         fields["weight"] = args.weight
-    id, write = edge_write(call, (ends["from_id"][0], args.predicate, ends["to_id"][0]), fields)
-    new_names = dict.fromkeys(name for name, stored in ends.values() if not stored)
+    id, write = edge_write(call, (ends[0][0], args.predicate, ends[1][0]), fields)
+    new_names = dict.fromkeys(name for name, stored in ends if not stored)
     writes = [*(entity_write(call, name, {}) for name in new_names), write]
     response = {"id": id, "from_id": args.from_id, "to_id": args.to_id, "predicate": args.predicate, "stored": True}
     return commit_once(call, args, "memory_store_relation", writes, response)

@@ -71,18 +71,24 @@ def edge_write(call: Call, triple: Sequence[str], fields: Mapping[str, StoredFie
     return id, merge(call.path("graph", id), data)
 
 
-def name_of(call: Call, field: str, name_or_id: str) -> tuple[str, bool]:
-    """The exact name that an argument means, and whether it is known that an entity of that name is stored.
+def names_of(call: Call, ends: Mapping[str, str]) -> list[tuple[str, bool]]:
+    """For each argument the exact name that it means, and whether it is known that an entity of that name is stored.
 
-    Only an entity's id is looked up; a name is taken as it is. Raises NotFound for the id of nothing.
+    Only the ids of entities are looked up, all at once; a name is taken as it is. Raises NotFound for the id of nothing.
     """
-    if uuid_version(name_or_id) != 5 or is_edge_uuid(name_or_id):
-        return name_or_id, False
-    found = call.store.get_many([call.path("graph", name_or_id.lower()), call.path("graph", entity_uuid(name_or_id))])
-    for document in found:
-        if document is not None and "entity_id" in document.data:
-            return str(document.data["entity_id"]), True
-    raise NotFound(f"{field}: no entity has this id; pass the entity's name, or store it first with memory_store_entity")
+    ids = [end for end in ends.values() if uuid_version(end) == 5 and not is_edge_uuid(end)]
+    paths = [call.path("graph", id) for end in ids for id in (end.lower(), entity_uuid(end))]
+    stored = iter(call.store.get_many(paths) if paths else [])
+    names = []
+    for field, end in ends.items():
+        if end not in ids:
+            names.append((end, False))
+            continue
+        found = [document for document in (next(stored), next(stored)) if document is not None and "entity_id" in document.data]
+        if not found:
+            raise NotFound(f"{field}: no entity has this id; pass the entity's name, or store it first with memory_store_entity")
+        names.append((str(found[0].data["entity_id"]), True))
+    return names
 
 
 def shown_node(graph: Graph, node: int) -> dict[str, Any]:
