@@ -149,9 +149,15 @@ def pooled(index: Index, first: int, last: int, table: WordTable) -> Floats:
 
 
 def _add_rows(out: Floats, targets: Numbers, vectors: Floats, chosen: NDArray[np.int64]) -> None:
-    """Add vectors[chosen[i]] to out[targets[i]]; targets rise."""
+    """Add vectors[chosen[i]] to out[targets[i]]; targets rise.
+
+    All first rows of the targets at once, then all second ones and so on: an addition may name a target only once.
+    """
     starts = np.flatnonzero(np.diff(targets, prepend=-1))
-    bounds = np.append(starts, len(targets))
-    for i in range(0, len(starts), _ROWS):
-        lo, hi = bounds[i], bounds[min(i + _ROWS, len(starts))]
-        out[targets[starts[i : i + _ROWS]]] += np.add.reduceat(vectors[chosen[lo:hi]], starts[i : i + _ROWS] - lo, axis=0)
+    sizes = np.diff(starts, append=len(targets))
+    turn = np.arange(len(targets)) - np.repeat(starts, sizes)
+    order = np.argsort(turn, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(turn))])
+    for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        entries = order[lo:hi]
+        out[targets[entries]] += vectors[chosen[entries]]
