@@ -150,6 +150,7 @@ def _request(method: str, url: str, body: bytes | None = None) -> None:
 
 def main() -> None:
     """Print the environment of all three as shell lines, and keep them running."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with firestore_emulator() as firestore, gcs_emulator() as gcs, s3_emulator() as s3, contextlib.suppress(KeyboardInterrupt):
         for name, value in {**firestore, **gcs, **s3}.items():
             print(f"export {name}={value}", flush=True)
