@@ -120,7 +120,7 @@ def guided_path(plain: nx.DiGraph, start: int, goal: int, price: Callable[..., f
 
 
 def measure(nodes: int, edges: int, folder: Path, embedder: str) -> dict[str, Any]:
-    with instance(folder, embedder) as services:
+    with instance(folder, AM_EMBEDDER=embedder) as services:
         began = time.perf_counter()
         fill(services, nodes, edges)
         stored = time.perf_counter() - began
@@ -130,10 +130,10 @@ def measure(nodes: int, edges: int, folder: Path, embedder: str) -> dict[str, An
     pairs = [(draw.choice(names), draw.choice(names)) for _ in range(QUERIES)]
     result: dict[str, Any] = {"edges": graph.edges, "nodes": graph.size, "stored_in_s": round(stored, 1), "cold": {}, "warm": {}}
     for name in ours(services, pairs):
-        with instance(folder, embedder) as fresh, metering() as meter:
+        with instance(folder, AM_EMBEDDER=embedder) as fresh, metering() as meter:
             seconds = timed(1, ours(fresh, pairs)[name])
             result["cold"][name] = {"ms": round(1000 * seconds[0], 1), "reads": meter.reads, "rpcs": meter.rpcs}
-    with instance(folder, embedder) as warm:
+    with instance(folder, AM_EMBEDDER=embedder) as warm:
         for name, job in ours(warm, pairs).items():
             job(0)
             result["warm"][name] = quantiles(timed(QUERIES, job))

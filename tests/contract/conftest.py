@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from am_server.store.port import DocumentStore
 
+from tests.unit.calling import Agent, instance
+
 Connect = Callable[[], DocumentStore]
 
 
@@ -41,3 +43,15 @@ def connect(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 @pytest.fixture
 def store(connect: Connect) -> DocumentStore:
     return connect()
+
+
+@pytest.fixture(params=["sqlite", "firestore"])
+def agent(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    """An agent of an instance of the service."""
+    settings = {"AM_STORE": request.param}
+    if request.param == "firestore":
+        settings["GOOGLE_CLOUD_PROJECT"] = f"demo-{uuid.uuid4()}"
+        for name, value in request.getfixturevalue("firestore_environment").items():
+            monkeypatch.setenv(name, value)
+    with instance(tmp_path, **settings) as services:
+        yield Agent(services)

@@ -47,9 +47,9 @@ class Agent:
 
 
 @contextmanager
-def instance(folder: Path, embedder: str = "none") -> Iterator[Services]:
-    """An instance of the service over a SQLite file and a folder."""
-    services = Services(Settings.read({"AM_DATA_DIR": str(folder), "AM_EMBEDDER": embedder, "AM_KEY_PEPPER": "pepper"}))
+def instance(folder: Path, **settings: str) -> Iterator[Services]:
+    """An instance of the service, over a SQLite file in the folder unless the settings say otherwise."""
+    services = Services(Settings.read({"AM_DATA_DIR": str(folder), "AM_EMBEDDER": "none", "AM_KEY_PEPPER": "pepper", **settings}))
     try:
         yield services
     finally:

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from am_server.errors import Conflict, Invalid, NotFound
+from am_server.errors import Invalid, NotFound
+from am_server.identity.attempts import attempts
 from am_server.memory.names import procedure_uuid, uuid_version
 from am_server.store.port import SERVER_TIME, AlreadyExists, Changed, CommitResult, Document, Increment, Write, create, update
 from am_server.times import show
@@ -26,8 +27,6 @@ from am_server.tools.registry import ADD, READ, Arguments, tool
 MAX_STEPS_BYTES = 64 * 1024
 MAX_LIST_BYTES = 16 * 1024
 MAX_MATCHES = 50
-ATTEMPTS = 50
-"""Each time that an update is overtaken another one got through, so this many at once are served."""
 
 Step = str | dict[str, Any]
 Steps = Annotated[list[Step], Field(max_length=1_000)]
@@ -314,12 +313,12 @@ def _newest(call: Call, name: str) -> Document | None:
 
 
 def _until_not_overtaken(attempt: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    for _ in range(ATTEMPTS):
+    for _ in attempts("the procedure is being changed by many at once; try again"):
         try:
             return attempt()
         except Changed:
             continue
-    raise Conflict("the procedure is being changed by many at once; try again")
+    raise AssertionError("attempts() raises after the last one")
 
 
 def _shown(version: Document, newest: Document) -> dict[str, Any]:

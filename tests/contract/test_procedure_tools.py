@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from am_server.errors import Invalid, NotFound
 from am_server.memory.procedures import Procedure, Procedures, success_rate
 
-from tests.unit.calling import Agent, instance
+from tests.unit.calling import Agent
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    with instance(tmp_path) as services:
-        yield Agent(services)
 
 
 def read(agent: Agent, **which: Any) -> dict[str, Any]:

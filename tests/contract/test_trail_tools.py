@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from am_server.errors import Conflict, Invalid, NotFound
@@ -14,15 +12,9 @@ from am_server.memory.names import edge_uuid, entity_uuid
 from am_server.store.port import SERVER_TIME, put
 from am_server.times import SECOND
 
-from tests.unit.calling import Agent, instance
+from tests.unit.calling import Agent
 
 EPISODE = "0b2a7f2c-6f0e-4c57-9a55-0d6c8f1b2a3d"
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    with instance(tmp_path) as services:
-        yield Agent(services)
 
 
 def stored_at(agent: Agent, node: str) -> float:

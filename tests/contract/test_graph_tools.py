@@ -1,22 +1,14 @@
-"""Entities, relations, triples and the tools that read them, over an embedded store."""
+"""Entities, relations, triples and the tools that read them, on every document store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from am_server.errors import Invalid, NotFound
 from am_server.memory.names import edge_uuid, entity_uuid
 
-from tests.unit.calling import Agent, instance
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    with instance(tmp_path) as services:
-        yield Agent(services)
+from tests.unit.calling import Agent
 
 
 def add(agent: Agent, *triples: str) -> None:
