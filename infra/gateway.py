@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import socket
 import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from am_server.local import local_defaults
 from gunicorn.app.base import BaseApplication
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,40 +40,11 @@ def function_for(path: str, table: list[tuple[str, str]]) -> str:
     return "health"
 
 
-def local_defaults(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a laptop needs beside what is set: open sign-up, and secrets that are made once and kept in the data folder."""
-    data_dir = Path(environment.get("AM_DATA_DIR") or ".data")
-    defaults = {
-        "AM_SIGNUP_TIERS": "explorer,builder,pro",
-        "AM_SIGNUP_PER_HOUR": "0",
-        "AM_ANONYMOUS_REST": "1",
-        **_kept_secrets(data_dir / "secrets.json"),
-    }
-    return {name: value for name, value in defaults.items() if name not in environment}
-
-
-def _kept_secrets(file: Path) -> dict[str, str]:
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        made = {"JWT_SECRET": secrets.token_urlsafe(48), "AM_KEY_PEPPER": secrets.token_urlsafe(48)}
-        draft = file.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            json.dump(made, out)
-        try:
-            os.link(draft, file)  # only the first of several starters wins, and nobody reads half a file
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    kept: dict[str, str] = json.loads(file.read_text())
-    return kept
-
-
 def load_functions(names: Iterable[str], root: Path = ROOT) -> dict[str, WsgiApp]:
     """The WSGI application of each function, as functions-framework makes it."""
     import functions_framework
 
-    return {name: functions_framework.create_app(name, str(root / "functions" / name / "main.py"), "http") for name in names}
+    return {name: functions_framework.create_app(name, str(root / "functions" / name / "main.py"), "http") for name in names}  # type: ignore[no-untyped-call]
 
 
 def gateway(root: Path = ROOT) -> WsgiApp:
