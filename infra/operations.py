@@ -159,7 +159,7 @@ def _mean(lines: list[Mapping[str, Any]], count: str) -> float:
 def main() -> None:
     """Measure on an empty store in a temporary folder, and write the file."""
     with tempfile.TemporaryDirectory() as folder:
-        secrets = dict.fromkeys(("AM_KEY_PEPPER", "JWT_SECRET"), "for measurements only, and long enough for HMAC-SHA256")
+        secrets = dict.fromkeys(("AM_KEY_PEPPER", "JWT_SECRET"), "for measurements only and long enough for HMAC-SHA256")
         os.environ.update({"AM_DATA_DIR": folder, "AM_SIGNUP_TIERS": "pro", "AM_SIGNUP_PER_HOUR": "0", **secrets})
         measured = measure()
     rows = [f"  {json.dumps(tool)}: {json.dumps(counts)}" for tool, counts in measured.items()]
