@@ -31,9 +31,12 @@ WIDENED = 0.5
 """What a near word counts, times its cosine, against a word of the query."""
 POOLED, ENCODED = 0.4, 0.6
 """What the dense score counts against the lexical one: for pooled word vectors, and for a sentence encoder."""
-SPEAKER, ASKING, TIMED, SESSION, TRAIL = 1.5, 0.9, 1.2, 0.35, 0.5
+SPEAKER, ASKING, TIMED, SESSION, TRAIL = 1.5, 0.9, 1.2, 0.35, 1.0
 """Factors: the named speaker's episodes; episodes that ask; those that tell a time when that is asked; the share of the
 session's best score that each of its episodes gains; the most that a trail adds."""
+TRAIL_HALF = 10
+"""The weight at which a trail adds half of TRAIL: a new episode's 1 counts little, and a path that is used a lot moves an
+episode past others that answer about as well."""
 
 Scores = NDArray[np.float32]
 
@@ -82,7 +85,7 @@ def recall(
     if trails_at is not None:
         weights = trail_weights(index, trails_at)
         legs["trail"] = (weights * (scores > 0)).astype(np.float32)
-        scores = scores * (1 + np.float32(TRAIL) * (weights / (1 + weights)).astype(np.float32))
+        scores = scores * (1 + np.float32(TRAIL) * (weights / (TRAIL_HALF + weights)).astype(np.float32))
     best = best_of(index, scores, limit)
     places = {name: ranks(leg) for name, leg in legs.items()} if explain else {}
     return [Hit(n, float(scores[n]), {name: int(rank[n]) for name, rank in places.items() if rank[n]}) for n in best]
