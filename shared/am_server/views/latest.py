@@ -10,9 +10,11 @@ from am_server.views.log import LogView, State
 class Latest(Generic[State]):
     """The state that the last refresh saw. Safe under threads."""
 
+    state: State
+    """There is one after the first refresh."""
+
     def __init__(self, log: LogView[State]) -> None:
         self._log = log
-        self.refresh()
 
     def refresh(self) -> None:
         """Take in every change that was acknowledged before this call."""
