@@ -124,9 +124,7 @@ def test_the_throttle_is_for_each_address_and_holds_over_instances(strict):
 
 def test_a_client_cannot_choose_its_address_behind_the_front_end(strict):
     with patch.dict(os.environ, {"K_SERVICE": "keys"}):
-        answers = [
-            sign_up(strict, {"X-Forwarded-For": f"203.0.113.{n}, 192.0.2.77"}, agent_id="a").status_code for n in range(3)
-        ]
+        answers = [sign_up(strict, {"X-Forwarded-For": f"203.0.113.{n}, 192.0.2.77"}, agent_id="a").status_code for n in range(3)]
     assert answers == [201, 201, 429]
 
 

@@ -55,7 +55,7 @@ def test_memories_answer_as_described(document, agent):
     post("/projects/get")
     message = {"content": "Tea is hot.", "metadata": {"a": "b"}, "timestamp": 1_700_000_000}
     [added] = post("/memories", messages=[message]).json["results"]
-    post("/memories", messages=[message] * 4_501)
+    post("/memories", messages=[message] * 2_501)
     post("/memories")
     for path in ("/memories/search", "/memories/list"):
         post(path, query="tea", filter="m.a = 'b'")

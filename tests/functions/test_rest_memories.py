@@ -70,14 +70,14 @@ def test_a_large_batch_is_stored_at_once(api, services: Services):
         return commit(self, writes)
 
     with patch.object(type(services.store), "commit", counted):
-        uids = api.add(*(f"line {n}" for n in range(2_000)))
-    assert max(commits) >= 2_000
-    assert [episode["uid"] for episode in api.list(page_size=1000, page_num=1)] == uids[1000:]
-    assert api.ok("/projects/episode_count/get") == {"count": 2_000}
+        uids = api.add(*(f"line {n}" for n in range(2_500)))
+    assert max(commits) >= 2_500
+    assert [episode["uid"] for episode in api.list(page_size=1000, page_num=1)] == uids[1000:2000]
+    assert api.ok("/projects/episode_count/get") == {"count": 2_500}
 
 
 def test_too_large_a_batch_is_refused_and_nothing_is_stored(api):
-    assert "at most 4500" in api.refused("/memories", 413, messages=[{"content": ""}] * 4_501)
+    assert "at most 2500" in api.refused("/memories", 413, messages=[{"content": ""}] * 2_501)
     assert "messages.1.content" in api.refused("/memories", 413, messages=[{"content": "x"}, {"content": "y" * 400_001}])
     assert api.list() == []
     assert api.post("/projects/get").status_code == 404

@@ -23,8 +23,8 @@ from am_server.tools.idempotency import commit_once
 from am_server.tools.registry import Arguments
 from am_server.views.erasure import erase_memory
 
-MAX_MESSAGES = 4_500
-"""Messages of one request: with the project and the record of an idempotency key they fit one commit."""
+MAX_MESSAGES = 2_500
+"""Messages of one request: so many are committed well within the time that a store gives one commit."""
 
 _ATTEMPTS = 8
 
