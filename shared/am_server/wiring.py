@@ -43,8 +43,10 @@ SETTINGS: Mapping[str, str] = {
     "AM_ANONYMOUS_REST": "1 lets /api/v2 be used without a key, in one shared account; off by default",
     "JWT_SECRET": "secrets of space tokens, comma-separated; the first signs, all verify",
     "OPENAI_API_KEY": "key of the openai embedder",
+    "OPENAI_BASE_URL": "a server that speaks OpenAI's embeddings API; OpenAI's own by default",
     "LOG_LEVEL": "DEBUG, INFO (default), WARNING or ERROR",
-    "GOOGLE_CLOUD_PROJECT": "project of Firestore and the bucket",
+    "GOOGLE_CLOUD_PROJECT": "project of Firestore, of the bucket and of the vertex embedder",
+    "GOOGLE_CLOUD_LOCATION": "region of the vertex embedder; us-central1 by default",
     "FIRESTORE_DATABASE": "name of the Firestore database; (default) by default",
     "FIRESTORE_EMULATOR_HOST": "host:port of a Firestore emulator",
     "STORAGE_EMULATOR_HOST": "URL of a Cloud Storage emulator",
@@ -72,8 +74,10 @@ class Settings:
     anonymous_rest: bool
     jwt_secrets: tuple[str, ...]
     openai_api_key: str
+    openai_base_url: str
     log_level: str
     project: str
+    location: str
     database: str
 
     @classmethod
@@ -112,8 +116,10 @@ class Settings:
             anonymous_rest=choice("AM_ANONYMOUS_REST", "0", "1") == "1",
             jwt_secrets=words("JWT_SECRET"),
             openai_api_key=environment.get("OPENAI_API_KEY", ""),
+            openai_base_url=environment.get("OPENAI_BASE_URL") or "https://api.openai.com/v1",
             log_level=choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR"),
             project=environment.get("GOOGLE_CLOUD_PROJECT", ""),
+            location=environment.get("GOOGLE_CLOUD_LOCATION") or "us-central1",
             database=environment.get("FIRESTORE_DATABASE") or "(default)",
         )
 

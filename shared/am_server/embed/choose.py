@@ -28,7 +28,9 @@ def choose(settings: Settings) -> Embedder | None:
 
         if not settings.openai_api_key:
             raise NotConfigured("OPENAI_API_KEY must be set when AM_EMBEDDER is openai")
-        return OpenAiEmbedder(settings.openai_api_key)
+        return OpenAiEmbedder(settings.openai_api_key, settings.openai_base_url)
     from am_server.embed.vertex import VertexEmbedder
 
-    return VertexEmbedder(settings.project)
+    if not settings.project:
+        raise NotConfigured("GOOGLE_CLOUD_PROJECT must be set when AM_EMBEDDER is vertex")
+    return VertexEmbedder(settings.project, settings.location)
