@@ -94,8 +94,7 @@ def rank_nodes(graph: Graph, query: str, embed: Embed | None, limit: int) -> lis
 def similarity(graph: Graph, text: str, embed: Embed) -> Frequencies:
     """float32[nodes]: the cosine of each node's meaning with a text's."""
     vectors = graph.texts.vectors(graph.nodes.names, graph.descriptions, embed)
-    cosines: Frequencies = vectors[: graph.size] @ embed([text])[0]
-    return cosines
+    return _dots(vectors[: graph.size], embed([text])[0])
 
 
 def semantic_distance(graph: Graph, goal: int, embed: Embed | None) -> Floats:
@@ -105,11 +104,17 @@ def semantic_distance(graph: Graph, goal: int, embed: Embed | None) -> Floats:
     """
     if embed is not None:
         vectors = graph.texts.vectors(graph.nodes.names, graph.descriptions, embed)[: graph.size]
-        distance: Floats = 1.0 - np.clip(vectors @ vectors[goal], 0, 1).astype(np.float64)
+        distance: Floats = 1.0 - np.clip(_dots(vectors, vectors[goal]), 0, 1).astype(np.float64)
     else:
         distance = _word_distance(graph, goal)
     distance[goal] = 0.0
     return distance
+
+
+def _dots(vectors: Frequencies, vector: Frequencies) -> Frequencies:
+    # the product operator would split this over threads, and waiting for a busy processor takes longer than the work
+    dots: Frequencies = np.einsum("ij,j->i", vectors, vector)
+    return dots
 
 
 def _word_distance(graph: Graph, goal: int) -> Floats:

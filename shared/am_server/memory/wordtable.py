@@ -108,9 +108,12 @@ def lexicon_of(vocabulary: Mapping[str, int]) -> dict[str, list[int]]:
 
 def pool(texts: Iterable[str], table: WordTable) -> Floats:
     """float32[n, dimension]: the mean of a text's distinct content terms (WordLlama's pooling), at unit length."""
-    return unit(
-        np.array([table.vectors(content_terms(text)).sum(axis=0) for text in texts], np.float32).reshape(-1, table.dimension)
-    )
+    read = [content_terms(text) for text in texts]
+    places: dict[str, int] = {}
+    numbers = [[places.setdefault(term, len(places)) for term in terms] for terms in read]
+    vectors = table.vectors(list(places))
+    sums = [vectors[chosen].sum(axis=0) if chosen else np.zeros(table.dimension) for chosen in numbers]
+    return unit(np.array(sums, np.float32).reshape(-1, table.dimension))
 
 
 def unit(vectors: Floats) -> Floats:
