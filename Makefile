@@ -50,10 +50,10 @@ STACK = terraform/environments/$(ENV)
 plan: package
 	@test -d "$(STACK)" -a -n "$(ENV)" -a -n "$(PROJECT)" || { echo "usage: make $@ ENV=dev|staging|prod PROJECT=…"; exit 1; }
 	terraform -chdir=$(STACK) init -input=false -reconfigure -backend-config=bucket=$(PROJECT)-terraform-state
-	terraform -chdir=$(STACK) plan -input=false -var=project_id=$(PROJECT) -out=tfplan
+	terraform -chdir=$(STACK) plan -input=false -var=project_id=$(PROJECT) -out=next.tfplan
 
 deploy: plan
-	terraform -chdir=$(STACK) apply -input=false tfplan
+	terraform -chdir=$(STACK) apply -input=false next.tfplan
 	terraform -chdir=$(STACK) output base_url
 
 smoke: $(STAMP)

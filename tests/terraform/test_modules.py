@@ -35,3 +35,7 @@ def test_every_variable_and_output_says_what_it_is() -> None:
     for file in ROOT.rglob("*.tf"):
         for kind, name, body in re.findall(r'^(variable|output) "(\w+)" \{\n(.*?)\n\}', file.read_text(), re.M | re.S):
             assert "  description" in body, f"{kind} {name} in {file.relative_to(ROOT)} has no description"
+
+
+def test_environments_take_the_same_variables() -> None:
+    assert len({file.read_text() for file in ROOT.glob("environments/*/variables.tf")}) == 1
