@@ -109,11 +109,23 @@ def billed_seconds(calls_per_second: float, seconds: float) -> float:
     return billed / math.exp(load)
 
 
-def compute_cost(prices: Prices, traffic: Traffic, rpcs: float) -> float:
-    """Of one call: its share of an instance's processor and memory, and the request."""
-    seconds = traffic.cpu_seconds + traffic.trip_seconds * rpcs
+def call_seconds(traffic: Traffic, rpcs: float) -> float:
+    """How long a call takes that makes so many round trips one after another."""
+    return traffic.cpu_seconds + traffic.trip_seconds * rpcs
+
+
+def mean_seconds(traffic: Traffic, measured: Mapping[str, Operations]) -> float:
+    """How long a call of the mix takes."""
+    return sum(share * call_seconds(traffic, measured[name].rpcs) for name, share in MIX.items())
+
+
+def compute_cost(prices: Prices, traffic: Traffic, seconds: float, mean: float) -> float:
+    """Of one call of `seconds` among calls of `mean` seconds: its share of what instances are billed, and the request.
+
+    Calls that overlap share the bill in proportion to their length.
+    """
     per_instance = min(traffic.calls_per_second, traffic.utilisation * traffic.cpu / traffic.cpu_seconds)
-    billed = billed_seconds(per_instance, seconds)
+    billed = billed_seconds(per_instance, mean) * seconds / mean
     return prices.of("cpu", billed * traffic.cpu) + prices.of("memory", billed * traffic.memory_gib) + prices.of("requests", 1)
 
 
@@ -123,14 +135,15 @@ def store_cost(prices: Prices, operations: Operations) -> float:
     return sum(prices.of(name, amount) for name, amount in amounts.items())
 
 
-def call_cost(prices: Prices, traffic: Traffic, operations: Operations) -> float:
-    """Of one call, in one region, before egress, logs and the edge."""
-    return compute_cost(prices, traffic, operations.rpcs) + store_cost(prices, operations)
+def call_cost(prices: Prices, traffic: Traffic, measured: Mapping[str, Operations], tool: str) -> float:
+    """Of one call of a tool, in one region, before egress, logs and the edge."""
+    seconds = call_seconds(traffic, measured[tool].rpcs)
+    return compute_cost(prices, traffic, seconds, mean_seconds(traffic, measured)) + store_cost(prices, measured[tool])
 
 
 def blended(prices: Prices, traffic: Traffic, measured: Mapping[str, Operations]) -> float:
     """Of one call of the mix."""
-    return sum(share * call_cost(prices, traffic, measured[name]) for name, share in MIX.items())
+    return sum(share * call_cost(prices, traffic, measured, name) for name, share in MIX.items())
 
 
 def transfer_cost(prices: Prices, traffic: Traffic) -> float:
@@ -191,9 +204,9 @@ def _dollars(per_call: float) -> str:
 def _per_tool(prices: Prices, measured: Mapping[str, Operations]) -> str:
     rows = []
     for name, operations in sorted(measured.items()):
-        compute, store = compute_cost(prices, DEFAULT, operations.rpcs), store_cost(prices, operations)
+        together, store = call_cost(prices, DEFAULT, measured, name), store_cost(prices, operations)
         counts = [f"{count:.2f}" for count in (operations.reads, operations.writes, operations.deletes, operations.rpcs)]
-        rows.append([f"`{name}`", *counts, _dollars(compute), _dollars(store), _dollars(compute + store)])
+        rows.append([f"`{name}`", *counts, _dollars(together - store), _dollars(store), _dollars(together)])
     head = ["tool", "reads", "writes", "deletes", "round trips", "compute, $ per million", "store", "together"]
     return f"### Each tool, at {DEFAULT.calls_per_second:.0f} calls a second\n\n" + table(head, rows)
 
@@ -202,7 +215,7 @@ def _by_traffic(prices: Prices, measured: Mapping[str, Operations]) -> str:
     rows = []
     for rate in (1, 10, 25, 50, 200):
         traffic = Traffic(calls_per_second=rate)
-        costs = [call_cost(prices, traffic, measured[name]) for name in ("memory_store_episode", "memory_search_episodes")]
+        costs = [call_cost(prices, traffic, measured, name) for name in ("memory_store_episode", "memory_search_episodes")]
         rows.append([str(rate), *map(_dollars, costs), _dollars(blended(prices, traffic, measured))])
     head = ["calls a second", "store an episode, $ per million", "search episodes", "mix"]
     return "### The same by traffic\n\n" + table(head, rows)
