@@ -46,6 +46,9 @@ U1 |= {"user-id": "x", "größe": "8", "a.b": "dot", "user id": "y"}
         "metadata.n = 5.0",
         "metadata.n>=4.5 and m.n < 10",
         "metadata.n in (1, 5)",
+        "metadata.n in (1, 5.0)",
+        "metadata.flag in (true)",
+        "metadata.when in (date('2024-01-02'))",
         "metadata.n='5'",
         "metadata.flag = true",
         "metadata.flag != false",
@@ -148,6 +151,7 @@ def test_a_quote_inside_quoted_text_is_doubled():
         ("'a' = 'a'", "expected the name of a field", 1),
         ("(" * 51 + "m.a=1", "nest deeper", 51),
         ("m.a IN (" + "1," * 5000 + "1)", "at most 5000 values", 10009),
+        ("m.a=1 OR " * 200 + "m.a=1", "at most 200 conditions", 1801),
     ],
     ids=lambda value: str(value)[:30],
 )

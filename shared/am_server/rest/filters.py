@@ -26,6 +26,9 @@ from am_server.rest import timestamps
 MAX_DEPTH = 50
 """The deepest nesting of brackets."""
 
+MAX_CONDITIONS = 200
+"""The most conditions of one filter: each is asked of every message."""
+
 MAX_VALUES = 5_000
 """The most values that one filter may compare with."""
 
@@ -82,7 +85,8 @@ class OneOf:
     """`field IN (values)`"""
 
     field: Field
-    values: Sequence[Value]
+    values: frozenset[Value]
+    """Of one kind: all text, all numbers, all truth values or all moments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,7 @@ class _Parser:
         self.tokens = tokens
         self.index = 0
         self.depth = 0
+        self.conditions = 0
         self.values = 0
 
     @property
@@ -245,6 +250,9 @@ class _Parser:
         return inner
 
     def condition(self) -> Node:
+        self.conditions += 1
+        if self.conditions > MAX_CONDITIONS:
+            _fail(f"a filter may hold at most {MAX_CONDITIONS} conditions; IN takes many values at once", self.next.at)
         field, written = self.field()
         token = self.take()
         if token.kind == "op":
@@ -302,7 +310,7 @@ class _Parser:
             _fail(f"expected , or ) in the list after IN, {_shown(self.next)}", self.next.at)
         if len({_family(value) for value in values}) > 1:
             _fail("the values of one IN list must be of one kind: all text, all numbers or all dates", first_at)
-        return OneOf(field, tuple(values))
+        return OneOf(field, frozenset(values))
 
     def value(self, field: Field, after: str) -> Value:
         """A literal, converted to what the field holds."""

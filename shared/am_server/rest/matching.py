@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from am_server.rest import timestamps
@@ -73,9 +73,14 @@ def _compared(held: str | int | None, node: Compare) -> bool | None:
     return None if left is None else _OPERATORS[node.op](left, right)
 
 
-def _among(held: str | int | None, values: Sequence[Value]) -> bool | None:
-    left, _ = _alike(held, values[0])
-    return None if left is None else any(left == _alike(held, value)[1] for value in values)
+def _among(held: str | int | None, values: frozenset[Value]) -> bool | None:
+    example = next(iter(values))
+    left, _ = _alike(held, example)
+    if left is None:
+        return None
+    if isinstance(example, bool):
+        return left in {str(value).lower() for value in values}
+    return (Instant(left) if isinstance(example, Instant) else left) in values
 
 
 def _alike(held: str | int | None, value: Value) -> tuple[Any, Any]:

@@ -102,40 +102,30 @@ def list_memories(asked: Asked[ListMemories]) -> dict[str, Any]:
     body = asked.body
     tree = parse(body.filter)
     project = project_of(asked)
-    passing = project.passing(tree) if project else []
-    content: dict[str, Any] = {}
     types = wanted_types([body.type] if body.type else [])
-    start = body.page_num * body.page_size
-    if "episodic" in types:
-        page = passing[start : start + body.page_size]
-        content["episodic_memory"] = _listed(project, page) if project else []
-    if "semantic" in types:
-        content["semantic_memory"] = _listed_statements(project, passing, start, body.page_size) if project else []
-    return {"status": 0, "content": content}
-
-
-def _listed(project: Project, page: Sequence[Message]) -> list[dict[str, Any]]:
-    said = project.contents(message.uid for message in page)
-    return [
-        {**messages.shown(message, said[message.uid]), "session_key": project.session_key}
-        for message in page
-        if message.uid in said
+    if project is None:
+        return {"status": 0, "content": {f"{name}_memory": [] for name in sorted(types)}}
+    passing = project.passing(tree)
+    start, end = body.page_num * body.page_size, (body.page_num + 1) * body.page_size
+    page = passing[start:end] if "episodic" in types else []
+    cited = list(_covering(passing, start, end)) if "semantic" in types else []
+    said = project.contents(dict.fromkeys(message.uid for message in [*page, *(message for message, _, _ in cited)]))
+    key = project.session_key
+    listed = [messages.shown(message, said[message.uid]) | {"session_key": key} for message in page if message.uid in said]
+    made = [
+        statements.shown(statement, key)
+        for message, first, last in cited
+        for statement in statements.statements(message, said.get(message.uid, ""))[first:last]
     ]
-
-
-def _listed_statements(project: Project, passing: Sequence[Message], start: int, size: int) -> list[dict[str, Any]]:
-    """Only the messages whose statements are on the page are read: how many statements each has is known."""
-    chosen = list(_covering(passing, start, start + size))
-    said = project.contents(message.uid for message, _, _ in chosen)
-    made = []
-    for message, first, last in chosen:
-        live = statements.statements(message, said.get(message.uid, ""))
-        made += [statements.shown(statement, project.session_key) for statement in live[first:last]]
-    return made
+    found = {"episodic": listed, "semantic": made}
+    return {"status": 0, "content": {f"{name}_memory": found[name] for name in sorted(types)}}
 
 
 def _covering(passing: Sequence[Message], start: int, end: int) -> Iterator[tuple[Message, int, int]]:
-    """The messages with statements between the places `start` and `end`, and which of their live statements those are."""
+    """The messages with statements between the places `start` and `end`, and which of their live statements those are.
+
+    How many statements a message has is known without its content, so only the messages of the page are read.
+    """
     place = 0
     for message in passing:
         if place >= end:
