@@ -47,7 +47,9 @@ class Client:
     def handler_ms(self) -> float:
         """The time inside the service of the last request, from `Server-Timing`."""
         timing = self.headers["Server-Timing"]
-        return float(next(part for part in timing.split(",") if "total" in part or "handler" in part).partition("dur=")[2].split(";")[0])
+        return float(
+            next(part for part in timing.split(",") if "total" in part or "handler" in part).partition("dur=")[2].split(";")[0]
+        )
 
 
 def quantiles(seconds: Sequence[float]) -> dict[str, float]:

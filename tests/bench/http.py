@@ -1,6 +1,6 @@
 """Working memory over HTTP on the embedded default: latency, throughput, and the time from start to the first answer.
 
-    python -m tests.bench.http [--json FILE]
+python -m tests.bench.http [--json FILE]
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def main() -> None:
         for number in (1, 8, 32):
             clients = [client.again() for _ in range(number)]
             result["throughput_per_s"][number] = {
-                "set_working": throughput(clients, 3, lambda c, n: c.call("memory_set_working", key=f"key {n % 100}", content="x")),
+                "set_working": throughput(
+                    clients, 3, lambda c, n: c.call("memory_set_working", key=f"key {n % 100}", content="x")
+                ),
                 "get_working": throughput(clients, 3, lambda c, n: c.call("memory_get_working", key=f"key {n % 100}")),
             }
     result["first_answer"] = first_answer()

@@ -10,10 +10,10 @@ import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-
-import pytest
+from typing import ClassVar
 
 import agentverse_memory
+import pytest
 from agentverse_memory import (
     AsyncClient,
     AuthenticationError,
@@ -25,6 +25,7 @@ from agentverse_memory import (
     ValidationError,
     operations,
 )
+
 from infra.serving import served
 
 ROOT = Path(__file__).parents[2]
@@ -111,15 +112,17 @@ def test_errors_have_types(memory, base_url):
 class Scripted(BaseHTTPRequestHandler):
     """Answers with the statuses of `script` in turn, and notes the idempotency keys it sees."""
 
-    script: list[int] = []
-    seen: list[str] = []
+    script: ClassVar[list[int]] = []
+    seen: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.seen.append(body["params"]["arguments"]["idempotency_key"])
         status = self.script.pop(0)
         result = {"content": [], "isError": False, "structuredContent": {"stored": True}}
-        answer = {"jsonrpc": "2.0", "id": 1, "result": result} if status == 200 else {"error": {"code": -32005, "message": "busy"}}
+        answer = (
+            {"jsonrpc": "2.0", "id": 1, "result": result} if status == 200 else {"error": {"code": -32005, "message": "busy"}}
+        )
         self.send_response(status)
         self.send_header("Retry-After", "0" if len(self.script) else "86400")
         self.end_headers()

@@ -166,7 +166,11 @@ def test_mem_doctor(base_url, user):
     healthy = run([str(MEM), "doctor"], base_url, user.key)
     assert healthy.returncode == 0
     assert [line.split()[0] for line in healthy.stdout.splitlines()] == ["PASS"] * 5
-    for url, key, first in [(base_url, "", "environment"), (base_url, "am_" + "x" * 43, "auth"), ("http://127.0.0.1:9", user.key, "endpoint")]:
+    for url, key, first in [
+        (base_url, "", "environment"),
+        (base_url, "am_" + "x" * 43, "auth"),
+        ("http://127.0.0.1:9", user.key, "endpoint"),
+    ]:
         ill = run([str(MEM), "doctor"], url, key)
         faults = [line for line in ill.stdout.splitlines() if line.startswith("FAIL")]
         assert ill.returncode == 1
@@ -174,7 +178,9 @@ def test_mem_doctor(base_url, user):
 
 
 @needs_shell_tools
-@pytest.mark.parametrize("arguments", [["nonsense"], ["episode"], ["episode", "x", "{"], ["search", "x", "many"], ["call", "memory_nope"]])
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["episode"], ["episode", "x", "{"], ["search", "x", "many"], ["call", "memory_nope"]]
+)
 def test_mem_errors(base_url, user, arguments):
     done = run([str(MEM), *arguments], base_url, user.key)
     assert done.returncode == 1

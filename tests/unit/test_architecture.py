@@ -10,8 +10,29 @@ PACKAGE = Path(__file__).parents[2] / "shared" / "am_server"
 MAY_IMPORT = {
     "edge": {"edge", "identity", "store.metered"},
     "mcp": {"mcp", "edge", "tools", "identity"},
-    "rest": {"rest", "edge", "tools", "identity", "memory", "views", "store.port", "store.metered", "store.indexes", "store.retrying"},
-    "tools": {"tools", "identity", "memory", "views", "store.port", "store.metered", "store.retrying", "objects.port", "embed.port"},
+    "rest": {
+        "rest",
+        "edge",
+        "tools",
+        "identity",
+        "memory",
+        "views",
+        "store.port",
+        "store.metered",
+        "store.indexes",
+        "store.retrying",
+    },
+    "tools": {
+        "tools",
+        "identity",
+        "memory",
+        "views",
+        "store.port",
+        "store.metered",
+        "store.retrying",
+        "objects.port",
+        "embed.port",
+    },
     "memory": {"memory"},
     "views": {"views", "memory", "store.port", "store.metered", "store.indexes", "store.retrying", "objects.port", "embed.port"},
     "store": {"store"},
@@ -41,7 +62,9 @@ def imports(path: Path, *, whole: bool) -> set[str]:
             if isinstance(child, ast.Import):
                 found.update(alias.name for alias in child.names)
             elif isinstance(child, ast.ImportFrom) and child.module:
-                found.update(f"{child.module}.{alias.name}" if child.module == "am_server" else child.module for alias in child.names)
+                found.update(
+                    f"{child.module}.{alias.name}" if child.module == "am_server" else child.module for alias in child.names
+                )
             visit(child)
 
     visit(ast.parse(path.read_text()))

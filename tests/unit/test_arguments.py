@@ -3,13 +3,12 @@
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AliasChoices, Field
-from typing_extensions import TypedDict
-
 from am_server.errors import Invalid
 from am_server.tools.arguments import parse
 from am_server.tools.registry import READ, Arguments, Tool
 from am_server.tools.schemas import input_schema, output_schema
+from pydantic import AliasChoices, Field
+from typing_extensions import TypedDict
 
 
 class Nested(TypedDict):
@@ -74,8 +73,8 @@ def test_objects_and_lists_as_json_text():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("metadata", '{"a": '), ("metadata", "[1]"), ("metadata", [1]), ("tags", '["a"'), ("tags", "word"), ("tags", {}), ("tags", [""]),
-     ("flag", "perhaps"), ("mode", "c"), ("query", 5), ("query", ""), ("weight", "heavy"), ("weight", True)],
+    [("metadata", '{"a": '), ("metadata", "[1]"), ("metadata", [1]), ("tags", '["a"'), ("tags", "word"), ("tags", {}),
+     ("tags", [""]), ("flag", "perhaps"), ("mode", "c"), ("query", 5), ("query", ""), ("weight", "heavy"), ("weight", True)],
 )  # fmt: skip
 def test_nonsense_is_refused_by_name(name, value):
     assert refused(**{name: value}) == name

@@ -4,7 +4,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from am_server import times
 
 NEW_YEAR = 1_767_225_600 * times.SECOND
@@ -30,7 +29,18 @@ def test_every_spelling_of_an_instant(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yesterday", "12:00", "2026-13-01T00:00:00Z", "2026-02-30", "2026-01-01T24:30:00Z", "20260101", "1767225600", "２０２６-01-01"]
+    "text",
+    [
+        "",
+        "yesterday",
+        "12:00",
+        "2026-13-01T00:00:00Z",
+        "2026-02-30",
+        "2026-01-01T24:30:00Z",
+        "20260101",
+        "1767225600",
+        "２０２６-01-01",
+    ],
 )
 def test_what_is_no_time(text):
     with pytest.raises(ValueError):
@@ -51,7 +61,9 @@ def test_show_is_the_inverse_of_parse(text):
 def test_the_host_time_zone_does_not_matter():
     code = "from am_server import times; print(times.parse('2026-07-01T00:00:00'), times.show(0))"
     said = {
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True
+        ).stdout
         for zone in ("UTC", "Asia/Kathmandu", "America/New_York")
     }
     assert said == {"1782864000000000 1970-01-01T00:00:00Z\n"}

@@ -48,8 +48,8 @@ class GetStatsResult(TypedDict):
 @tool(
     toolset="utility",
     title="Get memory statistics",
-    description="""How many episodes, entities, relations, procedures and working-memory items this agent has stored, the account's tier,
-    and how much of the monthly quota is used.""",
+    description="""How many episodes, entities, relations, procedures and working-memory items this agent has stored, the
+    account's tier, and how much of the monthly quota is used.""",
     result=GetStatsResult,
     hints=READ,
     examples=[{}],
@@ -84,9 +84,9 @@ class DeleteAgentResult(TypedDict):
 @tool(
     toolset="utility",
     title="Erase all memory of this agent",
-    description="""Erase everything this agent remembers: episodes, entities, relations, procedures, working memory, trails, indexes and its
-    memberships in shared spaces. It cannot be undone; call it only when the user asked for exactly this. Keys stay valid and open an
-    empty memory. Answers with a receipt of counts.""",
+    description="""Erase everything this agent remembers: episodes, entities, relations, procedures, working memory, trails,
+    indexes and its memberships in shared spaces. It cannot be undone; call it only when the user asked for exactly this. Keys
+    stay valid and open an empty memory. Answers with a receipt of counts.""",
     result=DeleteAgentResult,
     hints=DESTROY,
 )

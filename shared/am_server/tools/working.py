@@ -46,7 +46,9 @@ class SetWorking(Arguments):
     content: Annotated[str, BeforeValidator(_text)] = Field(
         validation_alias=AliasChoices("content", "value"), description="The value; anything but text is stored as JSON."
     )
-    ttl_seconds: int | None = Field(None, ge=1, le=MAX_TTL_SECONDS, description="Seconds until the item expires; never when left out.")
+    ttl_seconds: int | None = Field(
+        None, ge=1, le=MAX_TTL_SECONDS, description="Seconds until the item expires; never when left out."
+    )
     session_id: Session = Field(None, description="Session the item belongs to; items of different sessions do not collide.")
     idempotency_key: str | None = Field(None, description="A retry with the same key returns the first answer.")
 
@@ -60,8 +62,8 @@ class SetWorkingResult(TypedDict):
 @tool(
     toolset="working",
     title="Set a working-memory item",
-    description="""Keep a value under a key for the task at hand: current step, draft, counter, plan. It replaces what the key held.
-    Use ttl_seconds for anything that goes stale. For facts worth keeping beyond the task use memory_store_episode or
+    description="""Keep a value under a key for the task at hand: current step, draft, counter, plan. It replaces what the key
+    held. Use ttl_seconds for anything that goes stale. For facts worth keeping beyond the task use memory_store_episode or
     memory_store_entity.""",
     result=SetWorkingResult,
     hints=UPSERT,
@@ -83,7 +85,9 @@ def memory_set_working(call: Call, args: SetWorking) -> dict[str, Any]:
 
 class GetWorking(Arguments):
     key: Key = Field(description="Name of the item.")
-    session_id: Session = Field(None, description="Session the item was set in. Left out: the item without session, else any session's.")
+    session_id: Session = Field(
+        None, description="Session the item was set in. Left out: the item without session, else any session's."
+    )
 
 
 class GetWorkingResult(TypedDict):
@@ -95,7 +99,7 @@ class GetWorkingResult(TypedDict):
 @tool(
     toolset="working",
     title="Get a working-memory item",
-    description="Read one working-memory item by its key. Answers found: false when it was never set, was cleared or has expired.",
+    description="Read one working-memory item by its key. Answers found: false when it was never set, was cleared or expired.",
     result=GetWorkingResult,
     hints=READ,
     examples=[{"key": "current_task"}],
