@@ -108,6 +108,30 @@ def test_a_retry_with_the_same_idempotency_key_adds_nothing(api):
     assert len(api.list()) == 4
 
 
+def test_a_retry_after_an_answer_that_was_lost_adds_nothing(api, services: Services):
+    commit = type(services.store).commit
+
+    def committed_but_unheard(self, writes):
+        commit(self, writes)
+        raise StoreUnavailable("the connection broke")
+
+    key, body = {"Idempotency-Key": "lost"}, {"messages": [{"content": "once"}] * 3}
+    with patch.object(type(services.store), "commit", committed_but_unheard):
+        assert api.post("/memories", key, **body).status_code == 503
+    answer = api.post("/memories", key, **body)
+    assert [episode["uid"] for episode in api.list()] == [result["uid"] for result in answer.json["results"]]
+
+
+def test_readers_see_a_whole_batch_or_nothing_of_it(api):
+    seen = set()
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(api.add, *(f"line {n}" for n in range(2_500)))
+        while not adding.done():
+            seen.add(api.ok("/projects/episode_count/get")["count"])
+            seen.add(len(api.search("line", top_k=5)) * 500)
+    assert seen <= {0, 2_500}
+
+
 def test_many_adds_at_once_to_a_new_project(api):
     with ThreadPoolExecutor(8) as pool:
         uids = [uid for [uid] in pool.map(lambda n: api.add(f"note {n}"), range(16))]

@@ -163,6 +163,15 @@ def test_refuses_and_says_what_and_where(text, reason, at):
     assert f"(at character {at})" in refused.value.reason
 
 
+@pytest.mark.parametrize(
+    "text", ["m.a 'kestrelnoodle'", "m.a = 'x' \"kestrelnoodle\"", f"m.a {'kestrelnoodle' * 4}", "kestrelnoodle" * 4]
+)
+def test_a_fault_does_not_repeat_what_may_be_secret(text):
+    with pytest.raises(Invalid) as refused:
+        filters.parse(text)
+    assert "kestrel" not in refused.value.message
+
+
 KEYS = st.sampled_from(["a", "b"])
 TEXTS = st.sampled_from(["x", "y", "O'Brien", "", "and"])
 ATOMS = st.one_of(

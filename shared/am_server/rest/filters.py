@@ -29,6 +29,9 @@ MAX_DEPTH = 50
 MAX_CONDITIONS = 200
 """The most conditions of one filter: each is asked of every message."""
 
+MAX_ECHO = 40
+"""The longest word that a fault repeats."""
+
 MAX_VALUES = 5_000
 """The most values that one filter may compare with."""
 
@@ -185,11 +188,12 @@ def _fail(reason: str, at: int) -> NoReturn:
 
 
 def _shown(token: _Token) -> str:
+    """What was found. Quoted text, and words too long to be a slip, are not repeated: they may be nobody's business."""
     if token.kind == "end":
         return "the filter ends"
-    quote = {"text": "'", "name": '"'}.get(token.kind, "")
-    text = token.text if len(token.text) <= 40 else token.text[:40] + "…"
-    return f"found {quote}{text}{quote}"
+    if token.kind in ("text", "name"):
+        return "found quoted text"
+    return f"found {token.text}" if len(token.text) <= MAX_ECHO else "found a long word"
 
 
 class _Parser:
@@ -283,12 +287,13 @@ class _Parser:
                 key = self.take().text
             if not key:
                 _fail(f"expected a metadata key after {token.text}", token.at)
-            return Field("metadata", key), f"metadata.{key}"
+            return Field("metadata", key), f"metadata.{key}" if len(key) <= MAX_ECHO else "the field"
         known = FIELDS.get(token.text.lower())
         if not known:
-            instead = _INSTEAD.get(token.text.lower(), f"metadata.{token.text}")
+            name = token.text if len(token.text) <= MAX_ECHO else "<name>"
+            instead = _INSTEAD.get(name.lower(), f"metadata.{name}")
             offered = ", ".join(sorted(set(FIELDS.values())))
-            _fail(f"unknown field {token.text!r}; did you mean {instead}? The fields are metadata.<key>, {offered}", token.at)
+            _fail(f"unknown field '{name}'; did you mean {instead}? The fields are metadata.<key>, {offered}", token.at)
         return Field(known), token.text
 
     def comparison(self, field: Field, operator: _Token) -> Compare:
@@ -357,7 +362,7 @@ def _instant(written: str | int | float, at: int) -> Instant:
     try:
         return Instant(timestamps.read(written))
     except ValueError as problem:
-        _fail(f"{str(written)[:40]!r} is no time: {problem}", at)
+        _fail(f"this is no time: {problem}", at)
 
 
 def fields_of(node: Node) -> frozenset[str]:

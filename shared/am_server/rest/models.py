@@ -44,6 +44,7 @@ MAX_TOP_K = 1_000
 """Hits of one search; a larger `top_k` is taken as this."""
 
 _MOST_FAULTS = 50
+_MOST_ECHOED = 40
 
 
 class Refused(AmError):
@@ -249,10 +250,15 @@ def read(model: type[Model], body: Any) -> Model:
         return read_body
     except ValidationError as problem:
         faults = problem.errors(include_url=False, include_input=False, include_context=False)
-        shown = [f"{'.'.join(map(str, fault['loc'])) or 'body'}: {_reason(fault)}" for fault in faults[:_MOST_FAULTS]]
+        shown = [f"{_place(fault)}: {_reason(fault)}" for fault in faults[:_MOST_FAULTS]]
         if len(faults) > _MOST_FAULTS:
             shown.append(f"and {len(faults) - _MOST_FAULTS} more")
         raise Refused("; ".join(shown)) from None
+
+
+def _place(fault: Any) -> str:
+    parts = (str(part) for part in fault["loc"])
+    return ".".join(part if len(part) <= _MOST_ECHOED else part[:_MOST_ECHOED] + "…" for part in parts) or "body"
 
 
 def _reason(fault: Any) -> str:
