@@ -10,6 +10,7 @@ from am_server.tools.registry import TOOLS, Tool
 
 MODULES = (
     "episodic",
+    "consolidation",
     "entities",
     "graph",
     "graph_direct",

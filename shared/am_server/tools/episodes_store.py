@@ -66,13 +66,19 @@ def metadata_text(metadata: Mapping[str, Any] | None, field: str = "metadata") -
 
 
 def episode_writes(
-    root: str, texts: Sequence[str], metadata: Mapping[str, Any] | None, valid_at: int, stored_at: int
+    root: str,
+    texts: Sequence[str],
+    metadata: Mapping[str, Any] | None,
+    valid_at: int,
+    stored_at: int,
+    ids: Sequence[str] | None = None,
 ) -> tuple[list[str], list[Write]]:
     """The ids and the creates of one episode, which is one text or several chunks; commit them together.
 
-    `root` is `agents/{uid}`; times in microseconds since 1970. An episode's trail begins at 1 when it is stored.
+    `root` is `agents/{uid}`; times in microseconds since 1970. An episode's trail begins at 1 when it is stored. Ids are
+    random when they are not given.
     """
-    ids = [str(uuid.uuid4()) for _ in texts]
+    ids = [str(uuid.uuid4()) for _ in texts] if ids is None else list(ids)
     kept = metadata_text(metadata)
     writes = []
     for number, (id, text) in enumerate(zip(ids, texts, strict=True)):

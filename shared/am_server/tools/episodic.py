@@ -13,7 +13,7 @@ from am_server.errors import Invalid
 from am_server.memory.chunking import chunks
 from am_server.memory.trails import deposit
 from am_server.store.port import SERVER_TIME, Increment, PreconditionFailed, update
-from am_server.times import DAY, parse, show
+from am_server.times import parse, show
 from am_server.tools import cursors
 from am_server.tools.call import Call
 from am_server.tools.episodes_store import (
@@ -27,7 +27,7 @@ from am_server.tools.episodes_store import (
     shown,
 )
 from am_server.tools.idempotency import commit_once
-from am_server.tools.registry import ADD, READ, Arguments, Hints, tool
+from am_server.tools.registry import ADD, READ, Arguments, tool
 from am_server.views.contents import Episode
 
 REINFORCEMENT = 0.2
@@ -269,9 +269,3 @@ def _page(found: Sequence[Episode], limit: int, order: Callable[[Episode], int])
     if len(found) > limit:
         page["next_cursor"] = cursors.encode(order(found[limit - 1]), found[limit - 1].id)
     return page
-
-
-MAX_AGE = 7 * DAY
-"""Consolidation takes what is older than this by default."""
-
-SOFT_DELETE = Hints(destructive=True)

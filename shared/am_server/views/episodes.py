@@ -13,7 +13,8 @@ from am_server.embed.port import Embedder
 from am_server.errors import Unavailable
 from am_server.memory.index import Index
 from am_server.memory.postings import META, term_hashes
-from am_server.memory.recall import Fusion, Hit, recall
+from am_server.memory.recall import Fusion, Hit, recall, trail_weights
+from am_server.memory.trails import FAINT
 from am_server.objects.port import ObjectStore
 from am_server.store.port import DocumentStore
 from am_server.views.contents import Contents, Episode
@@ -63,6 +64,17 @@ class Found:
     """The share of episodes that the dense side knows."""
     degraded: str | None = None
     """Why a hybrid search was lexical only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faded:
+    """Old episodes by id, each with all chunks of its text."""
+
+    faint: Sequence[Sequence[str]]
+    lasting: Sequence[Sequence[str]]
+    """Those that stay, because their trail is strong enough."""
+    left: int
+    """How many more are faint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +137,13 @@ class EpisodeView:
             state.remove([id for id in ids if id not in episodes])
         results = [Result(episodes[id], hit.score, hit.ranks) for id, hit in zip(ids, hits, strict=True)]
         return Found(results, "hybrid" if dense.meaning else "tfidf", coverage, dense.degraded)
+
+    def faded(self, before: int, at: int, most: int) -> Faded:
+        """What consolidation looks at: the oldest `most` episodes from before a time whose trail has faded `at` another, and
+        those that are older than it too and belong to a session of theirs."""
+        state = self.state
+        with state.lock:
+            return _faded(state.index, before, at, most)
 
     def read(self, ids: Sequence[str]) -> dict[str, Episode]:
         """Episodes by id, as last stored; those that are gone are left out."""
@@ -191,3 +210,21 @@ def _allowed(index: Index, search: Search) -> NDArray[np.bool_] | None:
         labelled[numbers[counts >= META]] = True
         allowed &= labelled
     return allowed
+
+
+def _faded(index: Index, before: int, at: int, most: int) -> Faded:
+    columns = index.columns
+    old = np.flatnonzero(index.alive & (columns.valid_at < before))
+    texts: dict[int, list[int]] = {}
+    for number in old[np.argsort(columns.valid_at[old], kind="stable")].tolist():
+        group = int(columns.group[number])
+        texts.setdefault(-group if group else number, []).append(number)
+    strong = trail_weights(index, at) >= FAINT
+    faint = [numbers for numbers in texts.values() if not strong[numbers].any()]
+    sessions = {int(columns.session[numbers[0]]) for numbers in faint[:most]} - {0}
+    lasting = [numbers for numbers in texts.values() if strong[numbers].any() and int(columns.session[numbers[0]]) in sessions]
+
+    def ids(units: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [[id_text(index.id_of(number)) for number in numbers] for numbers in units]
+
+    return Faded(ids(faint[:most]), ids(lasting[:most]), max(0, len(faint) - most))
