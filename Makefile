@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint minilm bench-recall acceptance package lock plan deploy smoke cost checkov
+.PHONY: setup run test lint fuzz minilm bench-recall acceptance package lock plan deploy smoke cost checkov
 
 setup: $(STAMP)
 
@@ -34,6 +34,11 @@ minilm: $(STAMP)
 DATA ?= ../shared/data/locomo_dev.json
 bench-recall: $(STAMP)
 	$(BIN)/python -m tests.bench.recall --data $(DATA)
+
+# 20,000 tool calls and some thousand REST requests, none of which may end in an internal error.
+fuzz: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	FUZZ_CALLS=20000 FUZZ_REQUESTS=500 $(BIN)/pytest tests/fuzz
 
 acceptance: $(STAMP)
 	$(BIN)/python -m infra.acceptance $(SUITE)

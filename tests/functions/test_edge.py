@@ -23,6 +23,9 @@ PROBES = [
     ("GET", "/.well-known/openid-configuration"),
     ("POST", "/register"),
     ("GET", "/"),
+    ("GET", "/robots.txt"),
+    ("GET", "/favicon.ico"),
+    ("DELETE", "/v1/nope%0A"),
 ]
 
 

@@ -56,6 +56,9 @@ def entry(
         return _outgoing(response, headers)
 
     function.__name__ = name
+    if flask.has_app_context():
+        # functions-framework keeps some paths to itself (/robots.txt, any with a line break) and answers them in HTML
+        flask.current_app.register_error_handler(404, lambda _: function(flask.request))
     return function
 
 
