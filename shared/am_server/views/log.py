@@ -157,9 +157,8 @@ class LogView(Generic[State]):
     @property
     def size(self) -> int:
         """About how many bytes the view holds in memory."""
-        with self._lock:
-            known = self._known
-            return 0 if known is None else self._model.size(known.state) + UNFOLDED_BYTES * len(known.unfolded)
+        known = self._known
+        return 0 if known is None else self._model.size(known.state) + UNFOLDED_BYTES * len(known.unfolded)
 
     def _tail(self, since: datetime | None) -> Tail:
         return read_tail(self._store, self._path, self._model.fields, since)

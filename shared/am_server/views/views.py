@@ -61,6 +61,7 @@ class Views:
         self._max_bytes = max_bytes
         self._views: OrderedDict[tuple[str, str], View] = OrderedDict()
         self._sizes: dict[tuple[str, str], int] = {}
+        self._handed_out: dict[tuple[str, str], View] = {}
         self._lock = Lock()
 
     def episodes(self, agent_uid: str) -> EpisodeView:
@@ -109,11 +110,17 @@ class Views:
             self._views[key] = view
             self._views.move_to_end(key)
         view.refresh()
-        with self._lock:
-            if self._views.get(key) is view:
-                self._sizes[key] = view.size
-                self._make_room(key)
+        self._weigh(key, view)
         return view
+
+    def _weigh(self, key: tuple[str, str], view: View) -> None:
+        """Note how large this view is, and those that were handed out before it and may have grown in use; make room."""
+        with self._lock:
+            handed_out, self._handed_out = {**self._handed_out, key: view}, {key: view}
+        sizes = {each: (view, view.size) for each, view in handed_out.items()}
+        with self._lock:
+            self._sizes.update({each: size for each, (view, size) in sizes.items() if self._views.get(each) is view})
+            self._make_room(key)
 
     def _graph(self, root: str) -> Latest[Graph]:
         return Latest(LogView(self._store, root, GraphModel()))
