@@ -67,8 +67,9 @@ class VectorCache:
         new = [name for name in _listed(self._store.get(self._list_path)) if name not in self._seen]
         if not new:
             return []
+        segments = self._read(new)
         self._seen.update(new)
-        return [segment for segment in self._read(new) if segment is not None]
+        return [segment for segment in segments if segment is not None]
 
     def add(self, fresh: Embedded, alive: Callable[[NDArray[np.uint8]], NDArray[np.bool_]]) -> None:
         """Store vectors. `alive` tells which ids still have an episode; others are dropped when segments are merged.
