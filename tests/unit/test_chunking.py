@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import itertools
 
+import pytest
 from am_server.memory.chunking import chunks
 from am_server.memory.passages import passage
+from hypothesis import given
+from hypothesis import strategies as st
 
 PROSE = " ".join(f"Sentence number {number} tells about marker{number:04d}." for number in range(400))
 
@@ -17,7 +18,7 @@ def test_chunks_end_with_sentences_and_overlap():
     assert 6 <= len(cut) <= 10
     assert all(chunk.rstrip().endswith(".") for chunk in cut)
     assert all(chunk.startswith("Sentence") for chunk in cut)
-    for one, next_ in zip(cut, cut[1:], strict=False):
+    for one, next_ in itertools.pairwise(cut):
         shared = next(n for n in range(len(one), 0, -1) if next_.startswith(one[-n:]))
         assert 225 <= shared <= 450
 

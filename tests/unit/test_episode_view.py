@@ -19,7 +19,7 @@ from am_server.wiring import Services
 from tests.unit.calling import Agent, instance
 
 ROOT = "agents/a"
-WORDS = [f"{first}{second}" for first in ("ba", "ke", "lo", "mi", "nu", "po", "ri", "sa") for second in ("dek", "fin", "gol", "tur")]
+WORDS = [first + second for first in ("ba", "ke", "lo", "mi", "nu", "po", "ri", "sa") for second in ("dek", "fin", "gol", "tur")]
 
 
 @pytest.fixture
@@ -155,8 +155,8 @@ def test_views_are_dropped_when_they_outgrow_their_memory(services):
     views = services.views
     views._max_bytes = 200_000
     for uid in ("a", "b", "c"):
-        now = services.clock.now()
-        services.store.commit([write for n in range(300) for write in episode_writes(f"agents/{uid}", [sentence(n)], None, n, now)[1]])
+        made = [episode_writes(f"agents/{uid}", [sentence(n)], None, n, services.clock.now()) for n in range(300)]
+        services.store.commit([write for _, writes in made for write in writes])
         assert len(views.episodes(uid).search(Search("badek", 5)).results) == 5
     assert len(views._views) < 3
     assert sum(views._sizes.values()) <= 200_000

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from am_server.objects.directory import DirectoryStore
 from am_server.store.metered import MeteredStore
 from am_server.store.sqlite import SqliteStore
@@ -91,7 +90,9 @@ def test_a_lost_segment_is_forgotten_and_replaced(stores, harm):
 
 def test_writers_at_once_lose_nothing(stores, monkeypatch):
     monkeypatch.setattr(vectors, "ATTEMPTS", 60)
-    workers = [threading.Thread(target=lambda n=n: [cache(stores).add(some(n * 4 + k), everyone) for k in range(4)]) for n in range(4)]
+    workers = [
+        threading.Thread(target=lambda n=n: [cache(stores).add(some(n * 4 + k), everyone) for k in range(4)]) for n in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
