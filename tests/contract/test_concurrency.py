@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from am_server.store.port import (
@@ -19,7 +19,6 @@ from am_server.store.port import (
     Increment,
     Missing,
     Query,
-    Where,
     create,
     delete,
     merge,
@@ -41,19 +40,18 @@ def emulated(store: DocumentStore) -> bool:
 
 
 class Tail:
-    """What a view does: ask what changed after the last change it saw."""
+    """What a view does: ask what changed, from where the last answer ended."""
 
     def __init__(self, store: DocumentStore) -> None:
         self._store = store
-        self._until = datetime(1970, 1, 1, tzinfo=UTC)
+        self._until: datetime | None = None
         self.seen: set[str] = set()
 
     def follow(self) -> None:
-        found = self._store.query(Query(GRAPH, [Where("changed_at", ">", self._until)], select=["kind"]))
-        assert self.seen.isdisjoint(document.id for document in found), "a change is told once"
-        self.seen.update(document.id for document in found)
-        if found:
-            self._until = found[-1].updated_at
+        found = self._store.changes(GRAPH, self._until, ["kind"])
+        assert self.seen.isdisjoint(document.id for document in found.documents), "a change is told once"
+        self.seen.update(document.id for document in found.documents)
+        self._until = found.until
 
 
 def follow_writers(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import grpc
 
 from am_server.store.documents import check_commit, check_path
-from am_server.store.firestore_tail import by_stored_time, only_committed
+from am_server.store.firestore_tail import by_stored_time, known_until, only_committed
 from am_server.store.firestore_values import descendants, from_timestamp, incremented, to_document, to_query, to_write
 from am_server.store.firestore_wire import Wire, failure, patiently
 from am_server.store.indexes import COMMIT_TIME
@@ -18,12 +19,14 @@ from am_server.store.metered import active_meter
 from am_server.store.port import (
     AlreadyExists,
     Changed,
+    Changes,
     CommitResult,
     Document,
     Missing,
     PreconditionFailed,
     Query,
     TooLarge,
+    Where,
     Write,
     delete,
 )
@@ -55,12 +58,17 @@ class FirestoreStore:
 
     def query(self, query: Query) -> list[Document]:
         field = field_of(query)
-        return self._query_by_commit_time(query) if field == COMMIT_TIME else self._query(query, field)
+        return self._query_by_commit_time(query)[0] if field == COMMIT_TIME else self._query(query, field)[0]
+
+    def changes(self, collection: str, since: datetime | None, select: Sequence[str] | None = None) -> Changes:
+        where = [] if since is None else [Where(COMMIT_TIME, ">", since)]
+        found, read_at = self._query_by_commit_time(Query(collection, where, COMMIT_TIME, select=select))
+        return Changes(found, known_until(since, found, read_at))
 
     def count(self, query: Query) -> int:
         field = field_of(query)
         if field == COMMIT_TIME:
-            return len(self._query_by_commit_time(replace(query, select=())))
+            return len(self._query_by_commit_time(replace(query, select=()))[0])
         return self._wire.run_count(*to_query(replace(query, select=None), field, self._wire.root))
 
     def commit(self, writes: Sequence[Write]) -> CommitResult:
@@ -77,7 +85,8 @@ class FirestoreStore:
         is_document = len(path.split("/")) % 2 == 0
         total, after = 0, None
         while True:
-            names = [message.name for message in self._wire.run_query(*descendants(root, path, after, _DELETE_PAGE))]
+            messages, _ = self._wire.run_query(*descendants(root, path, after, _DELETE_PAGE))
+            names = [message.name for message in messages]
             self._delete([name[len(root) + 1 :] for name in names])
             total += len(names)
             if len(names) < _DELETE_PAGE:
@@ -91,18 +100,20 @@ class FirestoreStore:
     def close(self) -> None:
         self._wire.close()
 
-    def _query(self, query: Query, field: str | None) -> list[Document]:
+    def _query(self, query: Query, field: str | None) -> tuple[list[Document], datetime]:
+        """What is found, and the moment as of which it is."""
         root = self._wire.root
-        return [to_document(message, root) for message in self._wire.run_query(*to_query(query, field, root))]
+        messages, read_at = self._wire.run_query(*to_query(query, field, root))
+        return [to_document(message, root) for message in messages], from_timestamp(read_at)
 
-    def _query_by_commit_time(self, query: Query) -> list[Document]:
-        read = self._query(by_stored_time(query), COMMIT_TIME)
+    def _query_by_commit_time(self, query: Query) -> tuple[list[Document], datetime]:
+        read, read_at = self._query(by_stored_time(query), COMMIT_TIME)
         found = only_committed(query, read)
         meter = active_meter()
         if meter is not None:
             # The caller is counted for what it gets; here is what was read beside that.
             meter.reads += max(1, len(read)) - max(1, len(found))
-        return found
+        return found, read_at
 
     def _delete(self, paths: Sequence[str]) -> None:
         """Deleting twice is the same as once, so this may be repeated, unlike other commits."""

@@ -50,6 +50,16 @@ def only_committed(query: Query, found: Sequence[Document]) -> list[Document]:
     return sorted(wanted, key=lambda document: (document.updated_at, document.id))
 
 
+def known_until(since: datetime | None, found: Sequence[Document], read_at: datetime) -> datetime:
+    """Up to where a reader knows the log who asked for what came after `since` and found this, as of `read_at`.
+
+    What was committed well before `read_at` is known even when nothing was found: without that, the last commits before
+    a pause would be read again with every query.
+    """
+    moments = [read_at - LATENESS, *(document.updated_at for document in found)]
+    return max(moments if since is None else [since, *moments])
+
+
 def _bounds(op: str, value: Any) -> list[Where]:
     """Conditions on the stored time that hold whenever the one on the commit time does."""
     bounds = []

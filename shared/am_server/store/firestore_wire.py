@@ -83,11 +83,12 @@ class Wire:
             request.mask.field_paths.extend(fields)
         return patiently(lambda: list(connection.batch_get(request)))
 
-    def run_query(self, parent: str, query: Any) -> list[Any]:
-        """The documents that a structured query finds below `parent`."""
+    def run_query(self, parent: str, query: Any) -> tuple[list[Any], Any]:
+        """The documents that a structured query finds below `parent`, and the timestamp as of which it does."""
         request = RunQueryRequest(parent=parent, structured_query=query)
         connection = self._connection.get()
-        return patiently(lambda: [answer.document for answer in connection.run_query(request) if answer.HasField("document")])
+        answers = patiently(lambda: list(connection.run_query(request)))
+        return [answer.document for answer in answers if answer.HasField("document")], answers[-1].read_time
 
     def run_count(self, parent: str, query: Any) -> int:
         """How many documents it finds."""

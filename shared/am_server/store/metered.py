@@ -12,9 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
-from am_server.store.port import CommitResult, Document, DocumentStore, Query, Write
+from am_server.store.port import Changes, CommitResult, Document, DocumentStore, Query, Write
 
 T = TypeVar("T")
 
@@ -92,6 +93,12 @@ class MeteredStore:
         with counted() as cost:
             found = self._inner.query(query)
             cost.reads = max(1, len(found))
+            return found
+
+    def changes(self, collection: str, since: datetime | None, select: Sequence[str] | None = None) -> Changes:
+        with counted() as cost:
+            found = self._inner.changes(collection, since, select)
+            cost.reads = max(1, len(found.documents))
             return found
 
     def count(self, query: Query) -> int:

@@ -133,6 +133,16 @@ class Query:
     """Only these fields; the cost is the same, the bytes are fewer. An empty sequence gives the ids alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a collection's log says after some moment."""
+
+    documents: Sequence[Document]
+    """In the order of their commits."""
+    until: datetime
+    """Every commit up to here has been told, now or before: the moment from which to ask next."""
+
+
 class DocumentStore(Protocol):
     """What every adapter offers. Safe under threads."""
 
@@ -145,6 +155,14 @@ class DocumentStore(Protocol):
     def query(self, query: Query) -> list[Document]: ...
 
     def count(self, query: Query) -> int: ...
+
+    def changes(self, collection: str, since: datetime | None, select: Sequence[str] | None = None) -> Changes:
+        """The documents of a collection that were committed after `since` (None: ever), as they are now.
+
+        For collections with `changed_at`. Whoever asks again from the `until` of the answer misses no acknowledged commit,
+        and on a quiet collection reads nothing twice.
+        """
+        ...
 
     def commit(self, writes: Sequence[Write]) -> CommitResult:
         """All of the writes or none. Never retried by the adapter: an increment could count twice.

@@ -5,11 +5,24 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from am_server.store.documents import apply, check_commit, check_document, check_path
-from am_server.store.port import AlreadyExists, Changed, CommitResult, Document, Missing, Query, Scalar, Write
+from am_server.store.indexes import COMMIT_TIME
+from am_server.store.port import (
+    AlreadyExists,
+    Changed,
+    Changes,
+    CommitResult,
+    Document,
+    Missing,
+    Query,
+    Scalar,
+    Where,
+    Write,
+)
 from am_server.store.queries import field_of, ordered_by_id
 from am_server.store.sqlite_file import SqliteFile, decode, encode, index_rows, replace_rows, sort_key
 from am_server.times import from_datetime, to_datetime
@@ -40,14 +53,18 @@ class SqliteStore:
             return found
 
     def query(self, query: Query) -> list[Document]:
-        wants_data = query.select is None or len(query.select) > 0
-        sql, values = _select(query, "d.name, d.updated_at, d.data" if wants_data else "d.name, d.updated_at, NULL")
         with self._file.reading() as connection:
-            rows = connection.execute(sql, values).fetchall()
-        return [
-            Document(f"{query.collection}/{name}", _only(query.select, decode(data)) if wants_data else {}, to_datetime(updated))
-            for name, updated, data in rows
-        ]
+            return _documents(connection, query)
+
+    def changes(self, collection: str, since: datetime | None, select: Sequence[str] | None = None) -> Changes:
+        where = [] if since is None else [Where(COMMIT_TIME, ">", since)]
+        query = Query(collection, where, COMMIT_TIME, select=select)
+        with self._file.reading() as connection:
+            connection.execute("BEGIN")
+            until = connection.execute("SELECT last_commit FROM meta").fetchone()[0]
+            documents = _documents(connection, query)
+            connection.execute("COMMIT")
+        return Changes(documents, to_datetime(until))
 
     def count(self, query: Query) -> int:
         sql, values = _select(query, None)
@@ -112,6 +129,15 @@ def _row(connection: sqlite3.Connection, collection: str, name: str) -> tuple[in
 def _get(connection: sqlite3.Connection, path: str) -> Document | None:
     found = _row(connection, *_split(path))
     return Document(path, decode(found[1]), to_datetime(found[0])) if found else None
+
+
+def _documents(connection: sqlite3.Connection, query: Query) -> list[Document]:
+    wants_data = query.select is None or len(query.select) > 0
+    sql, values = _select(query, "d.name, d.updated_at, d.data" if wants_data else "d.name, d.updated_at, NULL")
+    return [
+        Document(f"{query.collection}/{name}", _only(query.select, decode(data)) if wants_data else {}, to_datetime(updated))
+        for name, updated, data in connection.execute(sql, values)
+    ]
 
 
 def _next_commit_time(connection: sqlite3.Connection) -> int:

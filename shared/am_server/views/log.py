@@ -27,7 +27,7 @@ from datetime import datetime
 from threading import Lock, RLock
 from typing import Any, Generic, Protocol, TypeVar
 
-from am_server.store.port import DocumentStore, PreconditionFailed, Query, Where
+from am_server.store.port import DocumentStore, PreconditionFailed
 from am_server.views.snapshots import Codec, Head, Reading, Row, Segment, Snapshots
 
 ERASED = "erased"
@@ -90,24 +90,23 @@ class Tail:
     """The last change of each document id in the order of time, and when; None for a tombstone."""
     erased_at: datetime | None
     """When everything older was erased, if it was; `changes` then holds newer ones only."""
-    until: datetime | None
-    """The time of the last change; None when there was none."""
+    until: datetime
+    """Every change up to here is known after this."""
 
 
 def read_tail(store: DocumentStore, path: str, fields: Sequence[str], since: datetime | None) -> Tail:
     """What changed in the collection at `path` after `since` (None: ever), asked in one query."""
     changes: dict[str, tuple[datetime, Row | None]] = {}
-    erased_at = until = None
-    where = [] if since is None else [Where("changed_at", ">", since)]
-    for document in store.query(Query(path, where, "changed_at", select=["deleted_at", *fields])):
-        until = document.updated_at
+    erased_at = None
+    found = store.changes(path, since, ["deleted_at", *fields])
+    for document in found.documents:
         if document.id == ERASED:
-            erased_at, changes = until, {}
+            erased_at, changes = document.updated_at, {}
             continue
         gone = document.data.get("deleted_at") is not None
         row = None if gone else {name: document.data[name] for name in fields if name in document.data}
-        changes[document.id] = (until, row)
-    return Tail(changes, erased_at, until)
+        changes[document.id] = (document.updated_at, row)
+    return Tail(changes, erased_at, found.until)
 
 
 @dataclass(slots=True)
@@ -219,7 +218,7 @@ class LogView(Generic[State]):
 
 def _advance(model: Model[State], known: _Known[State], tail: Tail) -> None:
     """Bring `known` up to date; changes that another thread applied meanwhile are left out."""
-    if tail.until is None or (known.until is not None and tail.until <= known.until):
+    if known.until is not None and tail.until <= known.until:
         return
     new = {id: change for id, change in tail.changes.items() if known.until is None or change[0] > known.until}
     if tail.erased_at is not None and (known.until is None or tail.erased_at > known.until):
