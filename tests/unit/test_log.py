@@ -211,6 +211,19 @@ def test_a_snapshot_of_another_version_is_made_again(store):
     assert cost(view(store, Newer()).current) == (2, 2, 0)
 
 
+def test_a_row_whose_document_vanished_is_taken_out_for_everybody(store):
+    add(store, *numbered(200))
+    warm = view(store)
+    warm.current()
+    store.commit([delete(path("n7"))])
+    warm.drop(["n7"])
+    assert "n7" not in names(warm.current())
+    assert "n7" in names(view(store).current()), "nothing told the others yet"
+    add(store, *numbered(200, "m"))
+    warm.current()
+    assert names(view(store).current()) == {*numbered(200), *numbered(200, "m")} - {"n7"}
+
+
 def test_two_views_that_fold_at_once_keep_every_row(store):
     first, second = view(store), view(store)
     for batch in range(10):

@@ -23,6 +23,9 @@ from am_server.views.log import LogView
 from am_server.views.meaning import Encoded, Pooled
 from am_server.views.vectors import VectorCache
 
+DEAD_EPISODES = 10_000
+"""An index that holds more dead episodes than living ones and these is loaded anew, without them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -106,6 +109,8 @@ class EpisodeView:
         if state is not self._state:
             self._contents.clear()
             self._state = state
+        if state.index.count > 2 * state.index.living + DEAD_EPISODES:
+            self._log.reload()
 
     @property
     def size(self) -> int:
@@ -134,7 +139,7 @@ class EpisodeView:
             if len(episodes) == len(ids):
                 break
             # tombstones that were purged before this view heard of them: the documents are the truth
-            state.remove([id for id in ids if id not in episodes])
+            self._log.drop([id for id in ids if id not in episodes])
         results = [Result(episodes[id], hit.score, hit.ranks) for id, hit in zip(ids, hits, strict=True)]
         return Found(results, "hybrid" if dense.meaning else "tfidf", coverage, dense.degraded)
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Lock, RLock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -152,6 +152,20 @@ class LogView(Generic[State]):
         if due:
             self._try_to_fold(known, self._snapshots.head)
         return state
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Take out rows whose documents turned out to be gone without a trace; the next fold takes them out for others too."""
+        with self._lock:
+            known = self._known
+            if known is not None and known.until is not None:
+                known.state = self._model.apply(known.state, dict.fromkeys(ids))
+                later = known.until + timedelta(microseconds=1)  # than any snapshot that is known
+                known.unfolded.update(dict.fromkeys(ids, (later, None)))
+
+    def reload(self) -> None:
+        """Begin anew with the next read."""
+        with self._lock:
+            self._known = None
 
     @property
     def size(self) -> int:

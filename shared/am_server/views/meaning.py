@@ -101,6 +101,8 @@ class Encoded:
             if self.vocabulary:
                 self.vocabulary.update(self._index)
             asked, missing = without_names(query, self._index), len(self.vectors.missing()) > 0
+            if not self._index.living:
+                return np.zeros(self._embedder.dimension, np.float32)
         if not missing or not self._busy.acquire(blocking=False):
             return self._embedder.embed([asked]).reshape(
                 -1
