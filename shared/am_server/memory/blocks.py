@@ -98,11 +98,12 @@ class Block:
     def to_bytes(self) -> bytes:
         """The block for storage: checksum, then compressed little-endian arrays."""
         p, c = self.postings, self.columns
+        gaps = np.diff(p.ordinals.astype(np.uint32), prepend=np.uint32(0)).astype(np.uint32)  # wraps where a new term begins
         parts = {name: np.ascontiguousarray(getattr(c, name), kind).tobytes() for name, kind in COLUMN_TYPES.items()}
         parts |= {
             "hashes": p.hashes.astype("<u8").tobytes(),
             "sizes": np.diff(p.offsets).astype("<u4").tobytes(),
-            "gaps": _planes(np.diff(p.ordinals.astype(np.uint32), prepend=np.uint32(0))),  # wraps around where a new term begins
+            "gaps": _planes(gaps),
             "counts": p.counts.tobytes(),
             "words": p.words,
             "sessions": "\n".join(self.sessions).encode(),

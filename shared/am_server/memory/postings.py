@@ -115,7 +115,9 @@ def join(parts: Sequence[Postings], renumber: Sequence[NDArray[np.int64]]) -> Po
 
 def compact(ordinals: NDArray[np.unsignedinteger[Any]]) -> Ordinals:
     """The same numbers in two bytes each if they fit: most of an index's memory is these."""
-    return ordinals.astype(np.uint16 if int(ordinals.max(initial=0)) < 1 << 16 else np.uint32)
+    if int(ordinals.max(initial=0)) < 1 << 16:
+        return ordinals.astype(np.uint16)
+    return ordinals.astype(np.uint32)
 
 
 def words_of(part: Postings) -> list[str]:
