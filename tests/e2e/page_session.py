@@ -1,0 +1,117 @@
+"""A reader who follows a page: types its commands into one shell, and its Python into one interpreter.
+
+What a reader would do by hand is done here: the address of the service and a key take the place of the ones printed.
+The reader's home and current folder are temporary; the folder shows the checkout's files through links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from infra.gateway import ROOT
+from tests.e2e.pages import Block
+
+PRINTED_ADDRESS = "http://127.0.0.1:8080"
+PRINTED_KEY = re.compile(r"am_(?:\.\.\.|…)")
+KEY = re.compile(r"am_[A-Za-z0-9_-]{43}")
+
+
+class Reader:
+    """Somebody at a terminal in a checkout, with the project's environment active."""
+
+    def __init__(self, folder: Path, base_url: str, key: str, **variables: str) -> None:
+        """`key` replaces a printed one until a command prints another."""
+        self.base_url, self.key = base_url, key
+        self.home, self.checkout = folder / "home", folder / "checkout"
+        self.home.mkdir(parents=True)
+        self.checkout.mkdir()
+        for entry in ROOT.iterdir():
+            if entry.name not in (".git", ".data", ".venv", ".cache", ".env"):
+                (self.checkout / entry.name).symlink_to(entry)
+        (self.checkout / ".venv").symlink_to(sys.prefix)
+        self._state = folder / "state"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AM_") and not name.lower().endswith("_proxy")}
+        self.environment = {
+            **kept,
+            "HOME": str(self.home),
+            "PATH": f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
+            "AM_BASE_URL": base_url,
+            **variables,
+        }
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.printed = ""
+
+    def typed(self, text: str) -> str:
+        """What a page prints, with the reader's own address and key."""
+        return PRINTED_KEY.sub(self.key, text.replace(PRINTED_ADDRESS, self.base_url))
+
+    def follow(self, block: Block) -> None:
+        """Do what a block says. Raises AssertionError when it does not do what the page says it does."""
+        if block.language == "python":
+            self._python(block)
+        elif block.language == "bash":
+            self._shell(block)
+        elif block.mark == "the answer":
+            expected, found = json.loads(block.text), json.loads(self.printed)
+            assert agrees(found, expected), f"{block.place} says {expected}, and the answer was {found}"
+
+    def _shell(self, block: Block) -> None:
+        state = shlex.quote(str(self._state))
+        # keeps exported variables and functions, as a terminal would; the block itself stops at its first failing line
+        script = f"set -euo pipefail\n[ ! -e {state} ] || . {state}\n{self.typed(block.text)}\n{{ export -p; declare -f; }} > {state}\n"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        self.printed = done.stdout
+        said = done.stdout + done.stderr
+        if block.mark == "fails":
+            assert done.returncode != 0, f"{block.place} was to fail"
+            assert block.reason in said, f"{block.place} failed in another way: {said[-2_000:]}"
+            return
+        assert done.returncode == 0, f"{block.place}: {said[-2_000:]}"
+        exported = re.search(r'AM_API_KEY="(am_[A-Za-z0-9_-]{43})"', self._state.read_text())
+        keys = KEY.findall(said)
+        self.key = keys[-1] if keys else exported[1] if exported else self.key
+
+    def _python(self, block: Block) -> None:
+        out = io.StringIO()
+        code = compile("\n" * block.line + self.typed(block.text), block.page, "exec")
+        with _environment({**self.environment, "AM_API_KEY": self.key}), contextlib.chdir(self.checkout), contextlib.redirect_stdout(out):
+            exec(code, self.names)
+        self.printed = out.getvalue()
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def agrees(found: Any, expected: Any) -> bool:
+    """Whether an answer is as a page prints it: all printed keys and items, with "..." for any text within a text."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(name in found and agrees(found[name], value) for name, value in expected.items())
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(agrees, found, expected))
+    if isinstance(expected, str):
+        pattern = ".*".join(re.escape(part) for part in expected.split("..."))
+        return isinstance(found, str) and re.fullmatch(pattern, found, re.DOTALL) is not None
+    if isinstance(expected, float):
+        return isinstance(found, int | float)
+    return bool(found == expected)
