@@ -13,7 +13,7 @@ import pytest
 from am_server.store.metered import metering
 from am_server.store.port import Query, merge
 from am_server.tools.episodes_store import episode_writes
-from am_server.views.episodes import EpisodeView, Search
+from am_server.views.episodes import Episodes, EpisodeView, Search
 from am_server.wiring import Services
 
 from tests.unit.calling import Agent, instance
@@ -42,9 +42,7 @@ def fill(services: Services, count: int, first: int = 0) -> None:
 
 
 def cold_view(services: Services) -> EpisodeView:
-    view = EpisodeView(services.store, services.objects, services.embedder, "weighted", ROOT)
-    view.refresh()
-    return view
+    return Episodes(services.store, services.objects, services.embedder, "weighted", ROOT).refresh()
 
 
 def found(view: EpisodeView, query: str, limit: int = 12) -> list[tuple[str, float]]:
@@ -59,7 +57,7 @@ def test_a_cold_search_over_ten_thousand_episodes_reads_a_handful_of_documents(s
         assert len(services.views.episodes("a").search(Search("badek item77", 12)).results) == 12
     assert meter.rpcs <= 4
     assert meter.reads <= 8 + 12
-    assert services.views.episodes("a").size < 10_000 * 450
+    assert services.views._sizes["agents/a", "episodes"] < 10_000 * 450
 
 
 def test_blocks_and_documents_give_the_same_answers(services):

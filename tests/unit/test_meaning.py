@@ -12,7 +12,7 @@ from am_server.objects.port import ObjectStoreUnavailable
 from am_server.store.port import Query
 from am_server.tools.episodes_store import deletion_write, episode_writes
 from am_server.views import meaning
-from am_server.views.episodes import EpisodeView, Found, Search
+from am_server.views.episodes import Episodes, Found, Search
 from am_server.wiring import Services
 
 from tests.unit.calling import instance
@@ -52,13 +52,12 @@ def know(services: Services, *contents: str) -> list[str]:
     return [id for ids, _ in made for id in ids]
 
 
-def view(services: Services, encoder: Encoder) -> EpisodeView:
-    return EpisodeView(services.store, services.objects, encoder, "weighted", ROOT)
+def view(services: Services, encoder: Encoder) -> Episodes:
+    return Episodes(services.store, services.objects, encoder, "weighted", ROOT)
 
 
-def search(view: EpisodeView, query: str) -> Found:
-    view.refresh()
-    return view.search(Search(query, 10))
+def search(view: Episodes, query: str) -> Found:
+    return view.refresh().search(Search(query, 10))
 
 
 def contents(found: Found) -> list[str]:

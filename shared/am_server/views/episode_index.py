@@ -81,6 +81,11 @@ class EpisodeState:
         self.meaning: Pooled | Encoded | None = None
         """The dense side, once a search asked for it."""
 
+    def remove(self, ids: Sequence[str]) -> None:
+        """Take out episodes that are gone."""
+        with self.lock:
+            _remove(self.index, [id_bytes(id) for id in ids])
+
 
 class EpisodeModel:
     """How changes of an agent's episodes become changes of its index."""

@@ -89,70 +89,92 @@ class _Dense:
     degraded: str | None = None
 
 
-class EpisodeView:
-    """One agent's episodes. Safe under threads."""
+class Episodes:
+    """One agent's episodes in the memory of this instance. Safe under threads."""
 
     def __init__(self, store: DocumentStore, objects: ObjectStore, embedder: Embedder | None, fusion: str, root: str) -> None:
         """`root` is `agents/{uid}`."""
+        self.embedder = embedder
+        self.fusion = cast(Fusion, fusion)
+        self.contents = Contents(store, f"{root}/episodes")
+        self.log = LogView(store, root, EpisodeModel(self.contents))
         self._store = store
         self._objects = objects
-        self._embedder = embedder
-        self._fusion = cast(Fusion, fusion)
         self._root = root
-        self._contents = Contents(store, f"{root}/episodes")
-        self._log = LogView(store, root, EpisodeModel(self._contents))
         self._state: EpisodeState | None = None
 
-    def refresh(self) -> None:
-        """Take in every change that was acknowledged before this call. One round trip when warm."""
-        state = self._log.current()
+    def refresh(self) -> EpisodeView:
+        """The episodes with every change that was acknowledged before this call. One round trip when warm."""
+        state = self.log.current()
         if state is not self._state:
-            self._contents.clear()
+            self.contents.clear()
             self._state = state
         if state.index.count > 2 * state.index.living + DEAD_EPISODES:
-            self._log.reload()
+            self.log.reload()
+        return EpisodeView(self, state)
 
     @property
     def size(self) -> int:
         """About how many bytes it holds."""
         meaning = self._state.meaning if self._state else None
-        return self._log.size + self._contents.size + (meaning.size if meaning else 0)
+        return self.log.size + self.contents.size + (meaning.size if meaning else 0)
 
-    @property
-    def state(self) -> EpisodeState:
-        """The index and its lock."""
-        if self._state is None:
-            self.refresh()
-        assert self._state is not None
-        return self._state
+    def meaning(self, state: EpisodeState) -> Pooled | Encoded | None:
+        """The dense side of a state, made when first asked for; None without an embedder. Raises EmbedderUnavailable."""
+        embedder = self.embedder
+        if embedder is None:
+            return None
+        with state.lock:
+            if state.meaning is None:
+                table = embedder.table
+                if embedder.pooled and table is not None:
+                    state.meaning = Pooled(state.index, table)
+                else:
+                    cache = VectorCache(self._store, self._objects, self._root, embedder.model_id, embedder.dimension)
+                    state.meaning = Encoded(state.index, state.lock, embedder, cache, self._texts)
+            return state.meaning
+
+    def _texts(self, ids: Sequence[bytes]) -> list[str | None]:
+        names = [id_text(id) for id in ids]
+        episodes = self.contents.read(names)
+        return [episodes[name].content if name in episodes else None for name in names]
+
+
+class EpisodeView:
+    """The episodes as one read sees them, with what was stored before it began at least."""
+
+    def __init__(self, episodes: Episodes, state: EpisodeState) -> None:
+        self._episodes = episodes
+        self._state = state
 
     def search(self, search: Search) -> Found:
-        """Search what the last `refresh` has seen. One more round trip when the episodes found are not at hand."""
-        state = self.state
-        dense = self._dense(state, search) if search.hybrid and self._embedder else _Dense()
+        """Search them. One more round trip when the episodes found are not at hand."""
+        state = self._state
+        dense = self._dense(search) if search.hybrid else _Dense()
         while True:
             with state.lock:
                 hits = self._recall(state.index, search, dense)
                 ids = [id_text(state.index.id_of(hit.number)) for hit in hits]
                 coverage = dense.meaning.vectors.coverage() if dense.meaning else 1.0
-            episodes = self._contents.read(ids)
+            episodes = self.read(ids)
             if len(episodes) == len(ids):
                 break
             # tombstones that were purged before this view heard of them: the documents are the truth
-            self._log.drop([id for id in ids if id not in episodes])
+            ghosts = [id for id in ids if id not in episodes]
+            state.remove(ghosts)
+            self._episodes.log.drop(ghosts)
         results = [Result(episodes[id], hit.score, hit.ranks) for id, hit in zip(ids, hits, strict=True)]
         return Found(results, "hybrid" if dense.meaning else "tfidf", coverage, dense.degraded)
 
     def faded(self, before: int, at: int, most: int) -> Faded:
         """What consolidation looks at: the oldest `most` episodes from before a time whose trail has faded `at` another, and
         those that are older than it too and belong to a session of theirs."""
-        state = self.state
-        with state.lock:
-            return _faded(state.index, before, at, most)
+        with self._state.lock:
+            return _faded(self._state.index, before, at, most)
 
     def read(self, ids: Sequence[str]) -> dict[str, Episode]:
         """Episodes by id, as last stored; those that are gone are left out."""
-        return self._contents.read(ids)
+        return self._episodes.contents.read(ids)
 
     def _recall(self, index: Index, search: Search, dense: _Dense) -> list[Hit]:
         meaning = dense.meaning
@@ -165,38 +187,18 @@ class EpisodeView:
             vocabulary=meaning.vocabulary if meaning else None,
             vectors=meaning.vectors if meaning else None,
             encoded=dense.query,
-            fusion=self._fusion,
+            fusion=self._episodes.fusion,
             allowed=_allowed(index, search),
             trails_at=search.trails_at,
             explain=search.explain,
         )
 
-    def _dense(self, state: EpisodeState, search: Search) -> _Dense:
+    def _dense(self, search: Search) -> _Dense:
         try:
-            meaning = self._meaning(state)
+            meaning = self._episodes.meaning(self._state)
             return _Dense(meaning, meaning.prepare(search.query) if isinstance(meaning, Encoded) else None)
         except Unavailable as problem:
             return _Dense(degraded=problem.message)
-
-    def _meaning(self, state: EpisodeState) -> Pooled | Encoded:
-        with state.lock:
-            if state.meaning is None:
-                state.meaning = self._new_meaning(state)
-            return state.meaning
-
-    def _new_meaning(self, state: EpisodeState) -> Pooled | Encoded:
-        embedder = self._embedder
-        assert embedder is not None
-        table = embedder.table
-        if embedder.pooled and table is not None:
-            return Pooled(state.index, table)
-        cache = VectorCache(self._store, self._objects, self._root, embedder.model_id, embedder.dimension)
-        return Encoded(state.index, state.lock, embedder, cache, self._texts)
-
-    def _texts(self, ids: Sequence[bytes]) -> list[str | None]:
-        names = [id_text(id) for id in ids]
-        episodes = self._contents.read(names)
-        return [episodes[name].content if name in episodes else None for name in names]
 
 
 def _allowed(index: Index, search: Search) -> NDArray[np.bool_] | None:

@@ -8,17 +8,14 @@ from am_server.views.log import LogView, State
 
 
 class Latest(Generic[State]):
-    """The state that the last refresh saw. Safe under threads."""
-
-    state: State
-    """There is one after the first refresh."""
+    """Hands out the state as each read sees it. Safe under threads."""
 
     def __init__(self, log: LogView[State]) -> None:
         self._log = log
 
-    def refresh(self) -> None:
-        """Take in every change that was acknowledged before this call."""
-        self.state = self._log.current()
+    def refresh(self) -> State:
+        """The state with every change that was acknowledged before this call."""
+        return self._log.current()
 
     @property
     def size(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from am_server.embed.port import Embedder, EmbedderUnavailable
 from am_server.memory.graph import Graph
@@ -14,7 +14,7 @@ from am_server.memory.procedures import Procedures
 from am_server.objects.port import ObjectStore
 from am_server.store.port import DocumentStore
 from am_server.times import Clock
-from am_server.views.episodes import EpisodeView
+from am_server.views.episodes import Episodes, EpisodeView
 from am_server.views.graph import GraphModel
 from am_server.views.latest import Latest
 from am_server.views.log import LogView
@@ -25,20 +25,20 @@ MAX_BYTES = 160 * 1024 * 1024
 """What all views together may hold: a function of 512 MiB also holds Python, numpy, the cloud clients and the word table."""
 
 
-class View(Protocol):
+Seen = TypeVar("Seen", covariant=True)
+
+
+class View(Protocol[Seen]):
     """What an instance keeps in memory about one part of one agent's memory."""
 
-    def refresh(self) -> None:
-        """Take in every change that was acknowledged before this call."""
+    def refresh(self) -> Seen:
+        """What it holds, with every change that was acknowledged before this call."""
         ...
 
     @property
     def size(self) -> int:
         """About how many bytes it holds."""
         ...
-
-
-Kind = TypeVar("Kind", bound=View)
 
 
 class Views:
@@ -59,34 +59,34 @@ class Views:
         self._clock = clock
         self._fusion = fusion
         self._max_bytes = max_bytes
-        self._views: OrderedDict[tuple[str, str], View] = OrderedDict()
+        self._views: OrderedDict[tuple[str, str], View[Any]] = OrderedDict()
         self._sizes: dict[tuple[str, str], int] = {}
-        self._handed_out: dict[tuple[str, str], View] = {}
+        self._handed_out: dict[tuple[str, str], View[Any]] = {}
         self._lock = Lock()
 
     def episodes(self, agent_uid: str) -> EpisodeView:
         """The agent's episodes, current."""
 
-        def make(root: str) -> EpisodeView:
-            return EpisodeView(self._store, self._objects, self._embedder, self._fusion, root)
+        def make(root: str) -> Episodes:
+            return Episodes(self._store, self._objects, self._embedder, self._fusion, root)
 
         return self._current(f"agents/{agent_uid}", "episodes", make)
 
     def graph(self, agent_uid: str) -> Graph:
         """The agent's entities and edges, current."""
-        return self._current(f"agents/{agent_uid}", "graph", self._graph).state
+        return self._current(f"agents/{agent_uid}", "graph", self._graph)
 
     def space(self, space_id: str) -> Graph:
         """The entities of a shared space, current."""
-        return self._current(f"spaces/{space_id}", "graph", self._graph).state
+        return self._current(f"spaces/{space_id}", "graph", self._graph)
 
     def procedures(self, agent_uid: str) -> Procedures:
         """The agent's procedures, current."""
-        return self._current(f"agents/{agent_uid}", "procedures", self._procedures).state
+        return self._current(f"agents/{agent_uid}", "procedures", self._procedures)
 
     def messages(self, agent_uid: str) -> Messages:
         """The agent's episodes as messages of the REST API, without contents; current."""
-        return self._current(f"agents/{agent_uid}", "messages", self._messages).state
+        return self._current(f"agents/{agent_uid}", "messages", self._messages)
 
     @property
     def embed_words(self) -> Embed | None:
@@ -102,18 +102,18 @@ class Views:
             for key in [key for key in self._views if key[0] == f"agents/{agent_uid}"]:
                 self._drop(key)
 
-    def _current(self, root: str, kind: str, make: Callable[[str], Kind]) -> Kind:
-        """The view of what lies under a path, made by `make(root)` when this instance has none, and refreshed."""
+    def _current(self, root: str, kind: str, make: Callable[[str], View[Seen]]) -> Seen:
+        """What lies under a path as its view sees it, which is made by `make(root)` when this instance has none."""
         key = (root, kind)
         with self._lock:
-            view = cast(Kind, self._views.get(key) or make(root))
+            view = cast(View[Seen], self._views.get(key) or make(root))
             self._views[key] = view
             self._views.move_to_end(key)
-        view.refresh()
+        seen = view.refresh()
         self._weigh(key, view)
-        return view
+        return seen
 
-    def _weigh(self, key: tuple[str, str], view: View) -> None:
+    def _weigh(self, key: tuple[str, str], view: View[Any]) -> None:
         """Note how large this view is, and those that were handed out before it and may have grown in use; make room."""
         with self._lock:
             handed_out, self._handed_out = {**self._handed_out, key: view}, {key: view}
