@@ -252,21 +252,31 @@ def _leave(store: DocumentStore, agent_uid: str, membership: Document) -> None:
     path = f"spaces/{membership.id}"
     for _ in attempts(_BUSY):
         space, member = store.get_many([path, f"{path}/members/{agent_uid}"])
-        writes = [delete(membership.path)]
-        if space is not None and member is not None:
-            writes.append(delete(member.path, member.updated_at))
-            if space.data["owner_uid"] != agent_uid:
-                writes.append(update(path, {"member_count": Increment(-1)}))
-            else:
-                heirs = [m for m in store.query(Query(f"{path}/members")) if m.id != agent_uid]
-                writes.extend(_bequeathed(space, heirs))
+        writes, ends = _leaving(store, agent_uid, space, member)
         try:
-            store.commit(writes)
+            if not ends:
+                store.commit([*writes, delete(membership.path)])
+                return
+            if writes:
+                store.commit(writes)
         except PreconditionFailed:
             continue
         if store.get(path) is None:
             store.delete_tree(path)
+        # last, so that who is cut off before this finds what is left of the space when trying again
+        store.commit([delete(membership.path)])
         return
+
+
+def _leaving(store: DocumentStore, agent_uid: str, space: Document | None, member: Document | None) -> tuple[list[Write], bool]:
+    """The writes that take a member out of a space, and whether the space is gone, or ends with them."""
+    if space is None or member is None:
+        return [], space is None
+    gone = delete(member.path, member.updated_at)
+    if space.data["owner_uid"] != agent_uid:
+        return [gone, update(space.path, {"member_count": Increment(-1)})], False
+    heirs = [m for m in store.query(Query(f"{space.path}/members")) if m.id != agent_uid]
+    return [gone, *_bequeathed(space, heirs)], not heirs
 
 
 def _bequeathed(space: Document, heirs: Sequence[Document]) -> list[Write]:
