@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from am_server.errors import Invalid
+from am_server.errors import Invalid, Unavailable
 from am_server.memory.chunking import chunks
 from am_server.memory.trails import deposit
 from am_server.store.port import SERVER_TIME, Increment, PreconditionFailed, update
@@ -257,8 +257,8 @@ def _reinforce(call: Call, ids: list[str]) -> None:
     """Add to the trails of what a search returns, in one commit of blind increments."""
     amount: Mapping[str, Any] = {"trail": Increment(deposit(REINFORCEMENT, call.now)), "changed_at": SERVER_TIME}
     if ids:
-        # should one of them be deleted at this moment: a trail is a hint, and not worth another round trip
-        with suppress(PreconditionFailed):
+        # one of them may be deleted at this moment, or the store take no writes: a trail is a hint, and the answer is at hand
+        with suppress(PreconditionFailed, Unavailable):
             call.store.commit([update(call.path("episodes", id), amount) for id in ids])
 
 
