@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from am_server.store.port import (
     Missing,
     Query,
     Scalar,
+    StoreUnavailable,
     Where,
     Write,
 )
@@ -100,7 +102,7 @@ class SqliteStore:
         if now < self._next_sweep:
             return
         self._next_sweep = now + _SWEEP_SECONDS
-        with self._file.writing() as connection:
+        with suppress(StoreUnavailable), self._file.writing() as connection:  # the commit before it is done in any case
             micros = _next_commit_time(connection)
             expired = connection.execute(
                 "SELECT name FROM fields WHERE collection = '' AND field = 'expires' AND kind = 3 AND value < ? LIMIT ?",
