@@ -231,6 +231,16 @@ def test_a_space_made_again_under_its_key_is_empty(services, owner):
         erase_memberships(services.store, uid(owner))
 
 
+def test_the_erasing_tool_takes_the_agent_out_of_its_spaces(owner, member, space):
+    guest = member()
+    guest.enter(owner.invite(space), space)
+    for _ in range(2):  # a second erasure is harmless
+        result = owner.mcp.call("memory_delete_agent", confirm=True)
+        assert result["isError"] is False
+    assert owner.ok("memory_list_shared_spaces")["spaces"] == []
+    assert guest.ok("memory_list_shared_spaces")["spaces"][0]["my_role"] == "owner"
+
+
 def test_an_erased_guest_only_leaves(services, owner, member, space):
     guest = member()
     guest.enter(owner.invite(space), space)
