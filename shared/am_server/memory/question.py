@@ -20,7 +20,8 @@ class Question:
     terms: list[str]
     """Distinct terms to look up."""
     meaning: list[str]
-    """Distinct content terms that are no names: names mislead vectors, which know them as ordinary words."""
+    """Distinct content terms that are no names, of people or of months and weekdays: names mislead vectors, which know
+    them as ordinary words, or as next to other names."""
     speaker: int
     """The one known speaker that it names, as a number of the index; 0 for none or several."""
     asks_when: bool
@@ -29,8 +30,8 @@ class Question:
 def read(query: str, index: Index, names: Collection[str] = ()) -> Question:
     """Read a query. `names` are known names besides those of the speakers, as terms."""
     terms = list(dict.fromkeys(tokens(query)))[:MAX_TERMS]
-    known = index.speakers_by_term()
-    meaning = [term for term in content_terms(query) if term not in known and term not in names]
+    known = index.speakers_by_term().keys() | timewords.calendar_terms() | set(names)
+    meaning = [term for term in content_terms(query) if term not in known]
     return Question(terms, meaning[:MAX_WIDENED], _named_speaker(set(terms), index), timewords.asks_when(query))
 
 

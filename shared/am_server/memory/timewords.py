@@ -37,8 +37,10 @@ _ABSOLUTE = re.compile(
     r"|recently|lately|the other day|earlier)\b"
 )
 _WHEN = re.compile(
-    r"\bwhen\b(?! (?:i|we|you|he|she|they|it|the)\b[^?]*,)|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"
-    r"|\bhow (?:long ago|recently)\b|\bsince when\b"
+    r"^\W*(?:(?:and|but|so|since|until|by) )?when\b"
+    r"|\bwhen (?:did|do|does|is|are|was|were|will|would|has|have|had|can|could|should)\b"
+    r"|\b(?:tell me|know|remember|exactly) when\b|\b(?:what|which) (?:date|day|month|year|time|week|season)\b"
+    r"|\bhow (?:long ago|recently)\b"
 )
 
 
@@ -51,6 +53,12 @@ def has_time(text: str) -> bool:
 def asks_when(text: str) -> bool:
     """Whether a question asks for a time."""
     return bool(_WHEN.search(text.lower()))
+
+
+@cache
+def calendar_terms() -> frozenset[str]:
+    """The index terms of months and weekdays: near in meaning to each other, and each a different time."""
+    return frozenset(stems((*MONTHS, *_WEEKDAYS)))
 
 
 def date_terms(valid_at: int) -> list[str]:

@@ -30,7 +30,7 @@ _MARKS = (
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Kana, Hangul, Thai, Lao, Myanmar, Khmer: words are not divided by spaces, or carry their particles with them.
 _DENSE = _HAN + "\u3041-\u30ff\u31f0-\u31ff\uac00-\ud7a3\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17d3"
-_W = rf"(?:[^\W_]|[{_MARKS}])"
+_W = rf"(?:[^\W_][{_MARKS}]*)"
 _WORD = re.compile(
     rf"{_W}+(?:\+\+|#)(?![\w+#])"  # C++, F#
     rf"|{_W}+(?:(?:['.:/\\@+-]|_+|://|:\\){_W}+)*"
