@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from am_server.embed.batches import embed_in_batches
 from am_server.embed.port import EmbedderUnavailable
 from am_server.objects.port import Blob, ObjectStore, ObjectStoreUnavailable
 from am_server.store.port import Changes, CommitResult, Document, DocumentStore, Query, StoreUnavailable, Write
@@ -122,21 +123,23 @@ class FaultyObjects(_Scripted):
 
 
 class FaultyEmbedder:
-    """A sentence encoder that hashes words, and can be out of reach, slow, or answer with vectors of another size."""
+    """A sentence encoder whose provider hashes words, and can be out of reach, slow, or answer with vectors of another size."""
 
     pooled = False
     table: Any = None
 
-    def __init__(self, model_id: str = "hashed", dimension: int = 32) -> None:
-        self.model_id = f"{model_id}/{dimension}"
-        self.dimension = dimension
-        self.answer_dimension = dimension
+    def __init__(self, model: str = "hashed", dimension: int = 32) -> None:
+        self.model_id = f"{model}/{dimension}"
+        self.dimension = self.answer_dimension = dimension
         self.down = False
         self.seconds = 0.0
         self.asked = 0
         """Texts that it was given."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return embed_in_batches(texts, self._fetch, dimension=self.dimension, most_texts=100, most_chars=100_000, cut_at=10_000)
+
+    def _fetch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.asked += len(texts)
         time.sleep(self.seconds)
         if self.down:
@@ -145,5 +148,4 @@ class FaultyEmbedder:
         for row, text in zip(vectors, texts, strict=True):
             for word in text.lower().split():
                 row[sum(word.encode()) % self.answer_dimension] += 1
-            row /= np.linalg.norm(row) or 1
         return vectors
