@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgpack
 
+from am_server.errors import Unavailable
 from am_server.store.metered import concurrently
 from am_server.store.port import Document, DocumentStore, Scalar, Write, create, delete, update
 
@@ -249,6 +250,8 @@ class Snapshots:
             for start in range(0, len(creates), per_commit):
                 self._store.commit(creates[start : start + per_commit])
             return self._store.commit(last)
+        except Unavailable:
+            raise  # the head may have moved all the same, and then lists them; upkeep deletes blocks that no head lists
         except Exception:
             self._store.commit([delete(write.path) for write in creates])
             raise
