@@ -35,28 +35,37 @@ def served(data_dir: Path, environment: Mapping[str, str] | None = None, log: Pa
     the log's end when the service does not come up.
     """
     port = free_port()
-    data_dir.mkdir(parents=True, exist_ok=True)
-    log = log or data_dir / "service.log"
-    settings = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {}), "PORT": str(port), "AM_DATA_DIR": str(data_dir)}
-    with log.open("ab") as out:
-        process = subprocess.Popen([sys.executable, "-m", "infra.gateway"], cwd=ROOT, env=settings, stdout=out, stderr=out)
+    process = launch(data_dir, port, environment, log)
     try:
-        _wait(f"http://127.0.0.1:{port}", process, log)
+        wait_until_ready(process, port, log or data_dir / "service.log")
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(15)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
-def _wait(base_url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def launch(
+    data_dir: Path, port: int, environment: Mapping[str, str] | None = None, log: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """The service's process, the leader of a group of its own; it may not be ready yet."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    settings = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {}), "PORT": str(port), "AM_DATA_DIR": str(data_dir)}
+    with (log or data_dir / "service.log").open("ab") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "infra.gateway"], cwd=ROOT, env=settings, stdout=out, stderr=out, start_new_session=True
+        )
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Return once the process answers on this port. Raises RuntimeError with the end of its log when it does not."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{base_url}/health", timeout=5):  # noqa: S310 - always the loopback address
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
                 return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.02)
