@@ -17,7 +17,8 @@ import os
 import sys
 from pathlib import Path
 
-from am_server.errors import AmError
+from am_server.errors import AmError, Unauthorized
+from am_server.identity.caller import Caller
 from am_server.local import local_defaults, local_key
 from am_server.wiring import Services, services
 
@@ -52,7 +53,7 @@ def run(given: argparse.Namespace, instance: Services) -> None:
 
         stdio.main(instance)
         return
-    caller = instance.accounts.authenticate(os.environ.get("AM_API_KEY") or local_key(instance), None)
+    caller = _caller(instance)
     if given.command == "export":
         from am_server.transfer import export
 
@@ -70,3 +71,15 @@ def run(given: argparse.Namespace, instance: Services) -> None:
 
             counts = import_reference_memory(Call(caller, instance, instance.clock.now()), lines)
     print(json.dumps(counts))
+
+
+def _caller(instance: Services) -> Caller:
+    """Whose memory goes in or out. Raises Unauthorized."""
+    try:
+        return instance.accounts.authenticate(os.environ.get("AM_API_KEY") or local_key(instance), None)
+    except Unauthorized:
+        folder = instance.settings.data_dir
+        raise Unauthorized(
+            f"the key in AM_API_KEY is none of {folder}; name the folder of its service in AM_DATA_DIR, "
+            "or unset AM_API_KEY to use that folder's local agent"
+        ) from None

@@ -53,6 +53,9 @@ SETTINGS: Mapping[str, str] = {
 }
 """Every environment variable that the service reads, and what it is for."""
 
+OF_CLIENTS = frozenset({"AM_API_KEY", "AM_BASE_URL"})
+"""Variables of those who call a service, who may have started it from the same shell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -84,7 +87,7 @@ class Settings:
     def read(cls, environment: Mapping[str, str]) -> Settings:
         """Raises NotConfigured naming the variable that cannot be used. Unknown `AM_*` variables are logged."""
         for name in sorted(environment):
-            if name.startswith("AM_") and name not in SETTINGS:
+            if name.startswith("AM_") and name not in SETTINGS and name not in OF_CLIENTS:
                 logging.getLogger("am_server").warning("unknown setting %s is ignored", name)
 
         def choice(name: str, *choices: str) -> str:

@@ -29,8 +29,8 @@ KEY = re.compile(r"am_[A-Za-z0-9_-]{43}")
 class Reader:
     """Somebody at a terminal in a checkout, with the project's environment active."""
 
-    def __init__(self, folder: Path, base_url: str, key: str, **variables: str) -> None:
-        """`key` replaces a printed one until a command prints another."""
+    def __init__(self, folder: Path, base_url: str, data_dir: Path, key: str, **variables: str) -> None:
+        """`data_dir` is the service's folder; `key` replaces a printed one until a command prints another."""
         self.base_url, self.key = base_url, key
         self.home, self.checkout = folder / "home", folder / "checkout"
         self.home.mkdir(parents=True)
@@ -39,8 +39,13 @@ class Reader:
             if entry.name not in (".git", ".data", ".venv", ".cache", ".env"):
                 (self.checkout / entry.name).symlink_to(entry)
         (self.checkout / ".venv").symlink_to(sys.prefix)
+        (self.checkout / ".data").symlink_to(data_dir)
         self._state = folder / "state"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AM_") and not name.lower().endswith("_proxy")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("AM_") and not name.lower().endswith("_proxy")
+        }
         self.environment = {
             **kept,
             "HOME": str(self.home),
@@ -62,15 +67,22 @@ class Reader:
         elif block.language == "bash":
             self._shell(block)
         elif block.mark == "the answer":
-            expected, found = json.loads(block.text), json.loads(self.printed)
+            expected, found = json.loads(block.text), last_value(self.printed)
             assert agrees(found, expected), f"{block.place} says {expected}, and the answer was {found}"
 
     def _shell(self, block: Block) -> None:
         state = shlex.quote(str(self._state))
         # keeps exported variables and functions, as a terminal would; the block itself stops at its first failing line
-        script = f"set -euo pipefail\n[ ! -e {state} ] || . {state}\n{self.typed(block.text)}\n{{ export -p; declare -f; }} > {state}\n"
+        before, after = f"set -euo pipefail\n[ ! -e {state} ] || . {state}", f"{{ export -p; declare -f; }} > {state}"
+        script = f"{before}\n{self.typed(block.text)}\n{after}\n"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=60, check=False
+            ["bash", "-c", script],
+            cwd=self.checkout,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         self.printed = done.stdout
         said = done.stdout + done.stderr
@@ -86,7 +98,11 @@ class Reader:
     def _python(self, block: Block) -> None:
         out = io.StringIO()
         code = compile("\n" * block.line + self.typed(block.text), block.page, "exec")
-        with _environment({**self.environment, "AM_API_KEY": self.key}), contextlib.chdir(self.checkout), contextlib.redirect_stdout(out):
+        with (
+            _environment({**self.environment, "AM_API_KEY": self.key}),
+            contextlib.chdir(self.checkout),
+            contextlib.redirect_stdout(out),
+        ):
             exec(code, self.names)
         self.printed = out.getvalue()
 
@@ -101,6 +117,17 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def last_value(printed: str) -> Any:
+    """The last of the JSON values that commands have printed one after another. Raises ValueError when there is none."""
+    decoder, rest, value = json.JSONDecoder(), printed.strip(), None
+    if not rest:
+        raise ValueError("nothing was printed")
+    while rest:
+        value, end = decoder.raw_decode(rest)
+        rest = rest[end:].lstrip()
+    return value
 
 
 def agrees(found: Any, expected: Any) -> bool:

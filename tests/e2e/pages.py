@@ -5,6 +5,7 @@ A comment right before a block says how the tests treat it:
     <!-- not run: reason -->        a command that cannot run in a test
     <!-- fails: text -->            a command that must fail and say this text
     <!-- the answer -->             JSON that the command above it must print; "..." stands for any text
+    <!-- file: name -->             what a file of a client's configuration holds
 
 `<!-- no command of this page is run: reason -->` stands for the first of these before every command of its page.
 """
@@ -23,11 +24,11 @@ from markdown_it.token import Token
 
 from infra.gateway import ROOT
 
-Mark = Literal["", "not run", "fails", "the answer"]
+Mark = Literal["", "not run", "fails", "the answer", "file"]
 
 COMMANDS = ("bash", "python")
 
-_MARK = re.compile(r"<!-- (not run|fails|the answer)(?:: (.+?))? -->\s*")
+_MARK = re.compile(r"<!-- (not run|fails|the answer|file)(?:: (.+?))? -->\s*")
 _WHOLE_PAGE = re.compile(r"<!-- no command of this page is run: (.+?) -->")
 
 
@@ -52,7 +53,11 @@ class Block:
 def pages() -> Sequence[str]:
     """Every Markdown file of the repository, by its path from the root."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return sorted(name for name in listed.stdout.splitlines() if (ROOT / name).exists())
 
@@ -124,9 +129,6 @@ def broken_links(page: str) -> list[str]:
             continue
         path, _, anchor = target.partition("#")
         file = (ROOT / page).parent / path if path else ROOT / page
-        if not file.exists():
-            broken.append(target)
-        elif anchor and anchor not in anchors(str(file.resolve().relative_to(ROOT))):
+        if not file.exists() or (anchor and anchor not in anchors(str(file.resolve().relative_to(ROOT)))):
             broken.append(target)
     return broken
-

@@ -182,6 +182,15 @@ def test_a_file_that_cannot_be_read(tmp_path, text, line):
     assert (missing.returncode, missing.stderr.startswith("error: ")) == (1, True)
 
 
+def test_a_key_of_another_folder(tmp_path):
+    done = command(tmp_path, "export", AM_API_KEY="am_" + "x" * 43)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"error: the key in AM_API_KEY is none of {tmp_path}; name the folder of its service in AM_DATA_DIR, "
+        "or unset AM_API_KEY to use that folder's local agent"
+    ]
+
+
 def test_the_reference_memory_servers_file(tmp_path):
     file = tmp_path / "memory.json"
     entries = [
