@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint fuzz minilm bench-recall acceptance package lock plan deploy smoke cost checkov
+.PHONY: setup run test crash soak bench lint fuzz minilm bench-recall acceptance package lock plan deploy smoke cost checkov
 
 setup: $(STAMP)
 
@@ -39,6 +39,16 @@ bench-recall: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	FUZZ_CALLS=20000 FUZZ_REQUESTS=500 $(BIN)/pytest tests/fuzz
+
+# kill -9 thirty times, and a minute of readers and writers at two processes, on both stores.
+crash: $(STAMP)
+	CRASH_KILLS=$(or $(KILLS),30) CRASH_SECONDS=$(or $(SECONDS_EACH),60) $(BIN)/pytest tests/crash --durations=6
+
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak --seconds $(or $(SOAK_SECONDS),600)
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.bench $(PARTS)
 
 acceptance: $(STAMP)
 	$(BIN)/python -m infra.acceptance $(SUITE)
