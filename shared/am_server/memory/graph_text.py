@@ -161,7 +161,7 @@ def _in_descriptions(graph: Graph, term: str) -> Frequencies:
     holding = [node for node in graph.described if term in terms[node]]
     if holding:
         lengths = np.array([min(sum(terms[node].values()), 65_535) for node in holding], np.uint16)
-        found[holding] = np.array([terms[node][term] for node in holding], np.float32) / length_norm(lengths, 0.0)
+        found[holding] = np.array([terms[node][term] for node in holding], np.float32) / length_norm(lengths)
     return found
 
 

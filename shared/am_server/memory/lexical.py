@@ -12,8 +12,9 @@ from am_server.memory.postings import META
 
 K1 = 0.9
 """Saturation of a term's weight."""
-B, LENGTH_FLOOR = 0.75, 60
-"""Length normalisation, felt by texts of more than LENGTH_FLOOR content tokens only; short turns are not normalised."""
+B, LENGTH_FLOOR = 0.75, 30
+"""Length normalisation, felt by texts of more than LENGTH_FLOOR content tokens (about 60 words) only; how long a short
+turn is says nothing."""
 BEFORE, AFTER = 0.5, 0.3
 """How much of its neighbours' words an episode counts: of the one before it in the session, and of the one after."""
 
@@ -31,13 +32,9 @@ def saturate(frequency: Scores) -> Scores:
     return frequency * np.float32(K1 + 1) / (frequency + np.float32(K1))
 
 
-def length_norm(length: NDArray[np.uint16], mean: float) -> Scores:
-    """1 - b + b · max(length, floor) / floor, the divisor of a term's frequency (BM25F: Zaragoza et al., TREC-13).
-
-    `floor` is LENGTH_FLOOR tokens, or the mean length where texts are longer than that on average.
-    """
-    floor = max(float(LENGTH_FLOOR), mean)
-    return (1 - B + B * np.maximum(length, floor) / floor).astype(np.float32)
+def length_norm(length: NDArray[np.uint16]) -> Scores:
+    """1 - b + b · max(length, floor) / floor, the divisor of a term's frequency (BM25F: Zaragoza et al., TREC-13)."""
+    return (1 - B + B * np.maximum(length, LENGTH_FLOOR) / LENGTH_FLOOR).astype(np.float32)
 
 
 class Scorer:
@@ -51,8 +48,7 @@ class Scorer:
         self._frequency = np.zeros(n + 1, np.float32)
         self._total = index.living
         lengths = index.columns.length
-        mean = float(lengths[index.alive].mean()) if self._total else 0.0
-        self._norm = length_norm(lengths, mean) if n and lengths.max() > LENGTH_FLOOR else None
+        self._norm = length_norm(lengths) if n and lengths.max() > LENGTH_FLOOR else None
 
     def rarity(self, entries: Sequence[Entries]) -> NDArray[np.float64]:
         """float64[len(entries)]: the idf of each term."""

@@ -69,7 +69,7 @@ class Procedures:
             frequency = np.array([one.terms.get(term, 0) for one in known], np.float32)
             holding = np.flatnonzero(frequency)
             if len(holding):
-                frequency = frequency / length_norm(lengths, 0.0)
+                frequency = frequency / length_norm(lengths)
                 scores[holding] += np.float32(idf(len(holding), len(known))) * saturate(frequency[holding])
         scores *= np.array([0.5 + success_rate(one.successes, one.failures) for one in known], np.float32)
         order = sorted(np.flatnonzero(scores).tolist(), key=lambda number: (-scores[number], known[number].name))

@@ -19,7 +19,7 @@ from am_server.memory.dense import Vectors
 from am_server.memory.expansion import Vocabulary, widen
 from am_server.memory.fusion import above_mean, over_maximum, ranks, reciprocal_ranks
 from am_server.memory.index import Index
-from am_server.memory.lexical import Scorer
+from am_server.memory.lexical import LENGTH_FLOOR, Scorer
 from am_server.memory.postings import term_hashes
 from am_server.memory.question import Question
 from am_server.memory.terms import ASKS, TELLS_TIME
@@ -81,7 +81,7 @@ def recall(
         meant = encoded if encoded is not None else _pooled_query(asked, vocabulary)
         if meant is not None:
             legs["dense"] = above_mean(vectors.cosines(meant), among & vectors.present())
-    scores = in_context(index, asked, _fuse(legs, fusion, ENCODED if encoded is not None else POOLED)) * among
+    scores = in_context(index, asked, _fuse(legs, fusion, ENCODED if encoded is not None else pooled_weight(index))) * among
     if trails_at is not None:
         weights = trail_weights(index, trails_at)
         legs["trail"] = (weights * (scores > 0)).astype(np.float32)
@@ -135,6 +135,12 @@ def in_context(index: Index, asked: Question, scores: Scores) -> Scores:
     np.maximum.at(best, columns.session[found], scores[found])
     best[0] = 0
     return scores + np.float32(SESSION) * best[columns.session]
+
+
+def pooled_weight(index: Index) -> float:
+    """What pooled vectors count: less where texts are long, because the mean of many words says less than that of few."""
+    lengths = index.columns.length[index.alive]
+    return POOLED * min(1.0, LENGTH_FLOOR / max(1.0, float(lengths.mean()))) if len(lengths) else POOLED
 
 
 def trail_weights(index: Index, at: int) -> NDArray[np.float64]:
