@@ -1,7 +1,7 @@
 """A reader who follows a page: types its commands into one shell, and its Python into one interpreter.
 
 What a reader would do by hand is done here: the address of the service and a key take the place of the ones printed.
-The reader's home and current folder are temporary; the folder shows the checkout's files through links.
+The reader's home and checkout are temporary.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,21 +27,49 @@ PRINTED_KEY = re.compile(r"am_(?:\.\.\.|…)")
 KEY = re.compile(r"am_[A-Za-z0-9_-]{43}")
 
 
+def linked_checkout(folder: Path, data_dir: Path) -> Path:
+    """A folder that looks like this checkout, with a service's data in it; what is written there stays there."""
+    checkout = folder / "am-server"
+    checkout.mkdir()
+    for entry in ROOT.iterdir():
+        if entry.name not in (".git", ".data", ".venv", ".cache", ".env"):
+            (checkout / entry.name).symlink_to(entry)
+    (checkout / ".venv").symlink_to(sys.prefix)
+    (checkout / ".data").symlink_to(data_dir)
+    return checkout
+
+
+def cloned_checkout(folder: Path) -> Path:
+    """What a clone of this checkout would hold, uncommitted files included; with this checkout's environment installed."""
+    checkout = folder / "am-server"
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, checkout / name)
+    installed = checkout / ".venv"
+    installed.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if entry.name != ".installed":
+            (installed / entry.name).symlink_to(entry)
+    (installed / ".installed").touch()  # newer than pyproject.toml, so that make installs nothing
+    return checkout
+
+
 class Reader:
     """Somebody at a terminal in a checkout, with the project's environment active."""
 
-    def __init__(self, folder: Path, base_url: str, data_dir: Path, key: str, **variables: str) -> None:
-        """`data_dir` is the service's folder; `key` replaces a printed one until a command prints another."""
-        self.base_url, self.key = base_url, key
-        self.home, self.checkout = folder / "home", folder / "checkout"
-        self.home.mkdir(parents=True)
-        self.checkout.mkdir()
-        for entry in ROOT.iterdir():
-            if entry.name not in (".git", ".data", ".venv", ".cache", ".env"):
-                (self.checkout / entry.name).symlink_to(entry)
-        (self.checkout / ".venv").symlink_to(sys.prefix)
-        (self.checkout / ".data").symlink_to(data_dir)
+    def __init__(self, folder: Path, checkout: Path, base_url: str, key: str, **variables: str) -> None:
+        """`folder` is empty, for the reader's own files; `key` replaces a printed one until a command prints another."""
+        self.base_url, self.key, self.checkout = base_url, key, checkout
         self._state = folder / "state"
+        (folder / "home").mkdir()
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -48,9 +77,10 @@ class Reader:
         }
         self.environment = {
             **kept,
-            "HOME": str(self.home),
+            "HOME": str(folder / "home"),
             "PATH": f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}",
             "AM_BASE_URL": base_url,
+            "PIP_DRY_RUN": "1",  # the environment is this checkout's own, and nothing on a page may change it
             **variables,
         }
         self.names: dict[str, Any] = {"__name__": "__main__"}

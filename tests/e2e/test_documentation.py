@@ -17,7 +17,7 @@ from am_server.identity.tiers import BUILT_IN
 from am_server.wiring import SETTINGS
 
 from infra.gateway import ROOT
-from tests.e2e.page_session import Reader
+from tests.e2e.page_session import Reader, linked_checkout
 from tests.e2e.pages import COMMANDS, Block, blocks, broken_links, pages, unfenced
 
 SKILL = "skills/agentverse-memory/SKILL.md"
@@ -46,7 +46,9 @@ def runnable(page: str) -> list[Block]:
 @pytest.mark.parametrize("page", [page for page in pages() if runnable(page)])
 def test_every_command_works_and_answers_as_printed(page, base_url, data_dir, new_key, tmp_path):
     key = new_key("pro")
-    reader = Reader(tmp_path, base_url, data_dir, key, **({} if page in WITHOUT_KEY else {"AM_API_KEY": key}))
+    reader = Reader(
+        tmp_path, linked_checkout(tmp_path, data_dir), base_url, key, **({} if page in WITHOUT_KEY else {"AM_API_KEY": key})
+    )
     for block in blocks(page):
         if block.mark != "not run":
             reader.follow(block)
