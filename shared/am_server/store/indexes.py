@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 INDEXED: Mapping[str, Sequence[str]] = {
     "keys": ("account", "key_id"),
-    "agents": ("account",),
     "episodes": ("changed_at", "stored_at", "valid_at"),
     "graph": ("changed_at", "kind"),
     "procedures": ("changed_at", "kind"),
