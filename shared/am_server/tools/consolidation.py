@@ -77,8 +77,9 @@ class _Text:
     toolset="episodic",
     title="Consolidate old episodes",
     description="""Tidy up: old episodes whose trail has faded under 0.1 are merged, by session and likeness, into summaries that
-    quote and cite them, and are deleted (purged after 30 days). What is recent, used or reinforced stays; an episode that nothing
-    touches fades within a week. The answer says what was merged and what was only kept. Running it again changes nothing.""",
+    quote and cite them, and are deleted (purged after 30 days); one that is like no other is deleted without a
+    summary. What is recent, used or reinforced stays; an episode that nothing touches fades within a week. The answer says what
+    was merged, forgotten or kept. Running it again changes nothing.""",
     result=ConsolidateResult,
     hints=Hints(destructive=True, idempotent=True),
     examples=[{"before_time": "2026-01-01T00:00:00Z"}],

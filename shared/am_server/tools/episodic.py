@@ -40,7 +40,12 @@ MAX_CHUNKS = 400
 MIN_CHUNK_SIZE = 200
 
 IdempotencyKey = Annotated[
-    str | None, Field(max_length=1_024, description="A retry with the same key returns the first answer and stores nothing more.")
+    str | None,
+    Field(
+        max_length=1_024,
+        description="Text of your choice, e.g. a UUID; a retry with the same key returns the first answer and stores nothing "
+        "more.",
+    ),
 ]
 
 
@@ -56,7 +61,7 @@ class StoreEpisode(Arguments):
         None, description="true cuts the text, false keeps it whole. Left out: only text longer than chunk_threshold is cut."
     )
     chunk_threshold: int = Field(6_000, ge=1, description="Characters above which text is cut.")
-    chunk_size: int = Field(2_800, ge=MIN_CHUNK_SIZE, description="Characters that a chunk should have.")
+    chunk_size: int = Field(2_800, ge=MIN_CHUNK_SIZE, description="Characters that a chunk has at most; 200 or more.")
     chunk_overlap: int | None = Field(
         None, ge=0, description="Characters that neighbouring chunks share; 450 when left out, and at most half of chunk_size."
     )
@@ -76,7 +81,8 @@ class StoreEpisodeResult(TypedDict):
     title="Store an episode",
     description="""Remember an event, an observation or one turn of a conversation, word for word. One call for each turn or
     event; put session_id and speaker into metadata, and pass valid_at when it did not happen just now. The next search finds it.
-    For facts about things use memory_store_entity or memory_graph_add_triple; for scratch values memory_set_working.""",
+    id names the episode; ids has one id for each chunk of long text. For facts about things use memory_store_entity or
+    memory_graph_add_triple; for scratch values memory_set_working.""",
     result=StoreEpisodeResult,
     hints=ADD,
     examples=[
@@ -97,7 +103,7 @@ def memory_store_episode(call: Call, args: StoreEpisode) -> dict[str, Any]:
 
 
 class GetEpisodes(Arguments):
-    limit: int = Field(10, ge=1, le=MAX_PAGE, description="Most episodes to return.")
+    limit: int = Field(10, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 
@@ -123,7 +129,7 @@ def memory_get_episodes(call: Call, args: GetEpisodes) -> dict[str, Any]:
 
 class SearchEpisodes(Arguments):
     query: str = Field(description="What to find, as a question or as words; whole sentences work best.")
-    limit: int = Field(12, ge=1, le=MAX_PAGE, description="Most episodes to return.")
+    limit: int = Field(12, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
     use_hybrid: bool = Field(True, description="false searches by words alone, without meaning.")
     use_pheromone: bool = Field(
         False, description="true ranks by trail as well and reinforces what it returns. For memories that are used often."
@@ -160,7 +166,8 @@ class SearchEpisodesResult(TypedDict):
     title="Search episodes",
     description="""Find what is remembered about something, by words, near words and meaning together, best first. Ask the
     question itself, with the names in it. session_id, speaker, metadata, start_time and end_time narrow the search before it
-    ranks. Of long text the passage that matches is returned.""",
+    ranks. Of long text the passage that matches is returned. retrieval says
+    how the search was made: hybrid, or tfidf by words alone; degraded, when it is there, says why.""",
     result=SearchEpisodesResult,
     hints=ADD,
     examples=[{"query": "How does Alice like things explained?", "limit": 5}],
@@ -200,7 +207,7 @@ def memory_search_episodes(call: Call, args: SearchEpisodes) -> dict[str, Any]:
 class SearchTimeline(Arguments):
     start_time: str = Field(description="Begin of the window, RFC 3339; what happened then is in it.")
     end_time: str = Field(description="End of the window, RFC 3339; what happened then is not in it.")
-    limit: int = Field(100, ge=1, le=MAX_PAGE, description="Most episodes to return.")
+    limit: int = Field(100, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 

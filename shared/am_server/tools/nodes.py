@@ -38,7 +38,7 @@ Name = Annotated[str, AfterValidator(_name)]
 
 Limit = Annotated[int, Field(ge=1)]
 IdempotencyKey = Annotated[str | None, Field(max_length=1_024)]
-KEY_HELP = "A retry with the same key returns the first answer and changes nothing."
+KEY_HELP = "Text of your choice, e.g. a UUID; a retry with the same key returns the first answer and changes nothing."
 
 
 class Triple(TypedDict):

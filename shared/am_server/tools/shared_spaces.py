@@ -31,7 +31,9 @@ MAX_RESULTS = 1_000
 SpaceId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the space; memory_list_shared_spaces tells it.")]
 Name = Annotated[str, Field(min_length=1)]
 RoleName = Literal["owner", "writer", "reader"]
-OnceKey = Annotated[str | None, Field(description="A retry with the same key returns the first answer.")]
+OnceKey = Annotated[
+    str | None, Field(description="Text of your choice, e.g. a UUID; a retry with the same key returns the first answer.")
+]
 
 
 # --- founding
@@ -200,7 +202,7 @@ def memory_shared_store_entity(call: Call, args: SharedStoreEntity) -> dict[str,
 class SharedQuery(Arguments):
     space_id: SpaceId
     query: str = Field("", description="What to look for, in words; everything is listed when it is empty.")
-    limit: int = Field(10, ge=1, le=MAX_RESULTS, description="The most results to return.")
+    limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Most results to return; at most 1000.")
 
 
 class SharedEntity(TypedDict):

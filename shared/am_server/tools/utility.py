@@ -49,7 +49,7 @@ class GetStatsResult(TypedDict):
     toolset="utility",
     title="Get memory statistics",
     description="""How many episodes, entities, relations, procedures and working-memory items this agent has stored, the
-    account's tier, and how much of the monthly quota is used.""",
+    account's tier, and how much of the month's operations all agents of the account have used together.""",
     result=GetStatsResult,
     hints=READ,
     examples=[{}],

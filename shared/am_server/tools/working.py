@@ -50,7 +50,9 @@ class SetWorking(Arguments):
         None, ge=1, le=MAX_TTL_SECONDS, description="Seconds until the item expires; never when left out."
     )
     session_id: Session = Field(None, description="Session the item belongs to; items of different sessions do not collide.")
-    idempotency_key: str | None = Field(None, description="A retry with the same key returns the first answer.")
+    idempotency_key: str | None = Field(
+        None, description="Text of your choice, e.g. a UUID; a retry with the same key returns the first answer."
+    )
 
 
 class SetWorkingResult(TypedDict):
@@ -116,7 +118,7 @@ def memory_get_working(call: Call, args: GetWorking) -> dict[str, Any]:
 class ListWorking(Arguments):
     prefix: str | None = Field(None, description="Only keys that begin with this text.")
     session_id: Session = Field(None, description="Only items of this session.")
-    limit: int = Field(1_000, ge=1, le=1_000, description="Most items to return.")
+    limit: int = Field(1_000, ge=1, le=1_000, description="Most items to return; at most 1000.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 
