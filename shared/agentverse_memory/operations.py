@@ -14,7 +14,6 @@ from agentverse_memory import types
 Result = TypeVar("Result")
 
 Step = str | Mapping[str, Any]
-Role = Literal["owner", "writer", "reader"]
 
 
 @dataclass(frozen=True)
@@ -77,19 +76,22 @@ def search_episodes(
     metadata: Mapping[str, Any] | None = None,
     start_time: str | None = None,
     end_time: str | None = None,
+    explain: bool | None = None,
 ) -> Operation[types.EpisodeHits]:
     """Episodes by meaning and words, best first."""
     return _repeatable("memory_search_episodes", **locals())
 
 
-def search_timeline(start_time: str, end_time: str) -> Operation[types.Episodes]:
+def search_timeline(
+    start_time: str, end_time: str, *, limit: int | None = None, cursor: str | None = None
+) -> Operation[types.Timeline]:
     """Episodes that were valid from `start_time` up to, not including, `end_time`."""
     return _repeatable("memory_search_timeline", **locals())
 
 
-def consolidate_episodes(before_time: str | None = None) -> Operation[types.Consolidated]:
+def consolidate_episodes(before_time: str | None = None, *, idempotency_key: str | None = None) -> Operation[types.Consolidated]:
     """Merge related old episodes and let go of those whose trail has faded."""
-    return _repeatable("memory_consolidate_episodes", **locals())
+    return _write("memory_consolidate_episodes", **locals())
 
 
 def store_entity(
@@ -125,12 +127,12 @@ def store_relation(
     return _write("memory_store_relation", **locals())
 
 
-def get_relations(entity_id: str) -> Operation[types.Relations]:
+def get_relations(entity_id: str, *, limit: int | None = None, cursor: str | None = None) -> Operation[types.Relations]:
     """Everything that points from or to an entity."""
     return _repeatable("memory_get_relations", **locals())
 
 
-def query_graph(query: str) -> Operation[dict[str, Any]]:
+def query_graph(query: str, *, limit: int | None = None) -> Operation[types.GraphMatches]:
     """Facts that hold the words of the query, and what surrounds them."""
     return _repeatable("memory_query_graph", **locals())
 
@@ -140,7 +142,9 @@ def semantic_search(query: str, *, limit: int | None = None) -> Operation[types.
     return _repeatable("memory_semantic_search", **locals())
 
 
-def get_neighbors(entity_id: str, *, hops: int | None = None) -> Operation[types.Neighbors]:
+def get_neighbors(
+    entity_id: str, *, hops: int | None = None, direction: types.Direction | None = None, limit: int | None = None
+) -> Operation[types.Neighbors]:
     """Entities around an entity."""
     return _repeatable("memory_get_neighbors", **locals())
 
@@ -150,14 +154,19 @@ def find_path(
     to_id: str,
     *,
     max_hops: int | None = None,
-    strategy: Literal["pheromone", "shortest", "semantic"] | None = None,
+    strategy: types.Strategy | None = None,
 ) -> Operation[types.Path]:
     """The cheapest path by A*; builder tier and up."""
     return _repeatable("memory_find_path", **locals())
 
 
 def traverse_graph(
-    start_id: str, *, algorithm: Literal["bfs", "dfs"] | None = None, max_depth: int | None = None
+    start_id: str,
+    *,
+    algorithm: types.Algorithm | None = None,
+    max_depth: int | None = None,
+    direction: types.Direction | None = None,
+    limit: int | None = None,
 ) -> Operation[types.Traversal]:
     """What is reached from a node."""
     return _repeatable("memory_traverse_graph", **locals())
@@ -169,7 +178,7 @@ def add_triple(subject: str, predicate: str, object: str, *, idempotency_key: st
 
 
 def graph_neighbors(
-    node: str, *, depth: int | None = None, direction: Literal["outgoing", "incoming", "both"] | None = None
+    node: str, *, depth: int | None = None, direction: types.Direction | None = None, limit: int | None = None
 ) -> Operation[types.TripleNeighbors]:
     """Facts around a node."""
     return _repeatable("memory_graph_neighbors", **locals())
@@ -264,9 +273,11 @@ def create_shared_space(name: str, *, idempotency_key: str | None = None) -> Ope
     return _shared("memory_create_shared_space", writes=True, **locals())
 
 
-def join_shared_space(space_id: str, *, role: Role | None = None) -> Operation[types.JoinedSpace]:
+def join_shared_space(
+    space_id: str, *, role: types.Role | None = None, idempotency_key: str | None = None
+) -> Operation[types.JoinedSpace]:
     """Join a space to which an invitation or the own account gives access."""
-    return _shared("memory_join_shared_space", **locals())
+    return _shared("memory_join_shared_space", writes=True, **locals())
 
 
 def shared_store_entity(

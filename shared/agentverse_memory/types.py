@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+Direction = Literal["outgoing", "incoming", "both"]
+Algorithm = Literal["bfs", "dfs"]
+Strategy = Literal["pheromone", "shortest", "semantic"]
+Role = Literal["owner", "writer", "reader"]
+Target = Literal["episode", "entity", "edge"]
+
 
 class NewKey(TypedDict):
     agent_id: str
@@ -14,11 +20,19 @@ class NewKey(TypedDict):
     warning: str
 
 
+class Chunk(TypedDict):
+    index: int
+    count: int
+    of: str
+
+
 class Episode(TypedDict):
     id: str
     content: str
     valid_at: str
+    created_at: str
     metadata: NotRequired[dict[str, Any]]
+    chunk: NotRequired[Chunk]
 
 
 class StoredEpisode(TypedDict):
@@ -35,9 +49,19 @@ class Episodes(TypedDict):
     next_cursor: NotRequired[str]
 
 
+class Window(TypedDict):
+    start: str
+    end: str
+
+
+class Timeline(Episodes):
+    window: Window
+
+
 class EpisodeHit(TypedDict):
     episode: Episode
     score: float
+    ranks: NotRequired[dict[str, int]]
 
 
 class EpisodeHits(TypedDict):
@@ -48,28 +72,45 @@ class EpisodeHits(TypedDict):
     coverage: NotRequired[float]
 
 
+class Merged(TypedDict):
+    summary_id: str
+    sources: list[str]
+    kept: NotRequired[list[str]]
+
+
 class Consolidated(TypedDict):
     consolidated: int
     before: str
     note: str
+    merged: NotRequired[list[Merged]]
+    forgotten: NotRequired[list[str]]
+    remaining: NotRequired[int]
 
 
 class Entity(TypedDict):
+    id: str
     entity_id: str
     type: str
     description: NotRequired[str]
+
+
+class WholeEntity(Entity):
     metadata: NotRequired[dict[str, Any]]
+    pheromone: NotRequired[float]
+    updated_at: NotRequired[str]
 
 
 class StoredEntity(TypedDict):
     id: str
     entity_id: str
     stored: Literal[True]
+    triple_id: NotRequired[str]
 
 
 class FoundEntity(TypedDict):
     found: bool
-    entity: NotRequired[Entity]
+    entity: NotRequired[WholeEntity]
+    entity_id: NotRequired[str]
 
 
 class Entities(TypedDict):
@@ -78,9 +119,17 @@ class Entities(TypedDict):
     next_cursor: NotRequired[str]
 
 
+class Triple(TypedDict):
+    subject: str
+    predicate: str
+    object: str
+
+
 class EntityHit(TypedDict):
     entity: Entity
     score: float
+    matched: list[str]
+    facts: NotRequired[list[Triple]]
 
 
 class EntityHits(TypedDict):
@@ -96,10 +145,19 @@ class StoredRelation(TypedDict):
     stored: Literal[True]
 
 
-class Triple(TypedDict):
-    subject: str
+class Relation(TypedDict):
+    id: str
+    from_id: str
+    to_id: str
     predicate: str
-    object: str
+    weight: float
+
+
+class Relations(TypedDict):
+    relations: list[Relation]
+    count: int
+    entity_id: str
+    next_cursor: NotRequired[str]
 
 
 class StoredTriple(Triple):
@@ -107,71 +165,116 @@ class StoredTriple(Triple):
     triple_id: str
 
 
-class Relations(TypedDict):
-    relations: list[dict[str, Any]]
-    count: int
-    entity_id: str
-
-
 class TripleNeighbors(TypedDict):
     node: str
     depth: int
-    direction: str
+    direction: Direction
     neighbors: list[Triple]
     count: int
+    truncated: NotRequired[bool]
 
 
-class ShortestPath(TypedDict):
-    found: bool
-    hops: int
-    path: list[Any]
-    undirected: bool
+class TripleHit(Triple):
+    score: float
+
+
+class Node(TypedDict):
+    entity_id: str
+    type: NotRequired[str]
+    description: NotRequired[str]
+
+
+class GraphMatches(TypedDict):
+    query: str
+    edges: list[TripleHit]
+    nodes: list[Node]
+    context: list[Triple]
+    count: int
+    truncated: NotRequired[bool]
+
+
+ShortestPath = TypedDict(
+    "ShortestPath",
+    {"from": str, "to": str, "undirected": bool, "found": bool, "hops": int, "path": list[str], "edges": list[Triple]},
+)
 
 
 class Path(TypedDict):
-    path: list[Any]
+    found: bool
+    path: list[str]
+    edges: list[Triple]
     hops: int
     from_id: str
     to_id: str
+    strategy: Strategy
+    cost: NotRequired[float]
 
 
-class Neighbors(TypedDict):
-    neighbors: list[Any]
-    count: int
-    entity_id: str
+class Neighbor(Node):
     hops: int
 
 
+class Neighbors(TypedDict):
+    neighbors: list[Neighbor]
+    count: int
+    entity_id: str
+    hops: int
+    truncated: NotRequired[bool]
+
+
+class Visited(TypedDict):
+    entity_id: str
+    depth: int
+    type: NotRequired[str]
+
+
 class Traversal(TypedDict):
-    visited: list[Any]
+    visited: list[Visited]
     count: int
     start_id: str
-    algorithm: str
+    algorithm: Algorithm
     max_depth: int
+    truncated: NotRequired[bool]
 
 
 class StoredProcedure(TypedDict):
     id: str
     name: str
     stored: Literal[True]
+    version: int
 
 
 class Procedure(TypedDict):
     id: str
     name: str
-    steps: list[Any]
+    version: int
+    newest: bool
+    steps: list[str | dict[str, Any]]
+    tags: list[str]
+    preconditions: list[str]
+    success_count: int
+    failure_count: int
+    success_rate: NotRequired[float]
     description: NotRequired[str]
-    tags: NotRequired[list[str]]
-    preconditions: NotRequired[list[str]]
+    supersedes: NotRequired[str]
+    reason: NotRequired[str]
+    created_at: NotRequired[str]
 
 
 class FoundProcedure(TypedDict):
     found: bool
     procedure: NotRequired[Procedure]
+    procedure_id: NotRequired[str]
+    name: NotRequired[str]
+
+
+class ProcedureMatch(TypedDict):
+    procedure: Procedure
+    score: float
 
 
 class ProcedureMatches(TypedDict):
-    results: list[dict[str, Any]]
+    results: list[ProcedureMatch]
     count: int
 
 
@@ -179,6 +282,9 @@ class UpdatedProcedure(TypedDict):
     new_id: str
     old_procedure_id: str
     updated: Literal[True]
+    version: int
+    success_count: int
+    failure_count: int
 
 
 class SetWorking(TypedDict):
@@ -197,6 +303,7 @@ class WorkingItem(TypedDict):
 class FoundWorking(TypedDict):
     found: bool
     item: NotRequired[WorkingItem]
+    key: NotRequired[str]
 
 
 class WorkingItems(TypedDict):
@@ -215,13 +322,13 @@ class ClearedWorking(TypedDict):
 class Deposit(TypedDict):
     node_id: str
     new_weight: float
-    node_type: Literal["episode", "entity"]
+    node_type: Target
 
 
 class Trail(TypedDict):
     node_id: str
     weight: NotRequired[float]
-    node_type: NotRequired[Literal["episode", "entity"]]
+    node_type: NotRequired[Target]
     found: NotRequired[bool]
 
 
@@ -237,7 +344,7 @@ class CreatedSpace(TypedDict):
 class JoinedSpace(TypedDict):
     space_id: str
     agent_did: str
-    role: str
+    role: Role
     members: int
     status: Literal["joined"]
 
@@ -251,17 +358,34 @@ class SharedEntity(TypedDict):
     status: Literal["stored"]
 
 
+class SharedHit(TypedDict):
+    id: str
+    name: str
+    entity_type: str
+    description: str
+    score: NotRequired[float]
+
+
 class SharedHits(TypedDict):
     space_id: str
     query: str
     count: int
-    results: list[dict[str, Any]]
+    results: list[SharedHit]
+
+
+class Space(TypedDict):
+    space_id: str
+    name: str
+    owner_did: str
+    my_role: Role
+    member_count: int
+    created_at: str
 
 
 class Spaces(TypedDict):
     agent_did: str
     count: int
-    spaces: list[dict[str, Any]]
+    spaces: list[Space]
 
 
 class Counts(TypedDict):
@@ -272,15 +396,22 @@ class Counts(TypedDict):
     working_count: int
 
 
+class RateLimit(TypedDict):
+    remaining: int
+    reset: str
+
+
 class Stats(TypedDict):
     agent_id: str
     tier: str
     monthly_ops_used: int
     monthly_op_limit: NotRequired[int]
+    rate_limit: NotRequired[RateLimit]
     memory: Counts
 
 
 class Erased(TypedDict):
     agent_id: str
     deleted: Literal[True]
+    erased: dict[str, int]
     note: str
