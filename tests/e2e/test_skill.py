@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -110,11 +110,16 @@ def test_shared_spaces(user):
     assert user.client("list-spaces")["count"] == 1
 
 
-def test_every_tool_has_a_command():
+def test_every_tool_has_a_command_with_every_argument(monkeypatch):
     from am_server.tools.catalogue import load
+    from am_server.tools.schemas import input_schema
 
-    source = CLIENT.read_text()
-    assert set(re.findall(r'"(memory_\w+)"', source)) == set(load())
+    monkeypatch.syspath_prepend(str(CLIENT.parent))
+    commands = {command.tool: command for command in importlib.import_module("memory_client").COMMANDS.values()}
+    assert set(commands) == set(load())
+    for name, tool in load().items():
+        wanted = set(input_schema(tool.arguments)["properties"]) - {"properties"}  # which is another name for metadata
+        assert {flag.argument for flag in commands[name].flags} == wanted, name
 
 
 def test_erasure_needs_a_confirmation(base_url):

@@ -53,6 +53,8 @@ def _need(name: str, argument: str, kind: str = "text", help: str = "") -> Flag:
 
 
 LIMIT = Flag("limit", "limit", "whole", help="most results")
+CURSOR = Flag("cursor", "cursor", help="next_cursor of the page before")
+DIRECTION = Flag("direction", "direction", help="outgoing, incoming or both")
 ONCE = Flag("idempotency-key", "idempotency_key", help="a retry with the same key changes nothing")
 
 COMMANDS: dict[str, Command] = {
@@ -61,36 +63,40 @@ COMMANDS: dict[str, Command] = {
         Flag("valid-at", "valid_at", help="RFC 3339"), Flag("chunk", "chunk", "on"), Flag("no-chunk", "chunk", "off"),
         Flag("chunk-threshold", "chunk_threshold", "whole"), Flag("chunk-size", "chunk_size", "whole"),
         Flag("chunk-overlap", "chunk_overlap", "whole"), ONCE]),
-    "get-episodes": Command("memory_get_episodes", "the newest episodes", [LIMIT]),
+    "get-episodes": Command("memory_get_episodes", "the newest episodes", [LIMIT, CURSOR]),
     "query-episodes": Command("memory_search_episodes", "search episodes by meaning and words", [
         _need("query", "query"), LIMIT, Flag("no-hybrid", "use_hybrid", "off", help="words only"),
         Flag("use-pheromone", "use_pheromone", "on", help="favour and reinforce what is recalled often"),
-        Flag("max-content-chars", "max_content_chars", "whole"), Flag("session-id", "session_id"), Flag("speaker", "speaker")]),
+        Flag("max-content-chars", "max_content_chars", "whole"), Flag("session-id", "session_id"), Flag("speaker", "speaker"),
+        Flag("metadata", "metadata", "json", help="JSON; only episodes that have all of it"), Flag("start", "start_time"),
+        Flag("end", "end_time"), Flag("explain", "explain", "on", help="add the rank in each leg")]),
     "search-timeline": Command("memory_search_timeline", "episodes of a time window", [
-        _need("start", "start_time"), _need("end", "end_time")]),
-    "consolidate-episodes": Command("memory_consolidate_episodes", "merge old related episodes", [Flag("before", "before_time")]),
+        _need("start", "start_time"), _need("end", "end_time"), LIMIT, CURSOR]),
+    "consolidate-episodes": Command("memory_consolidate_episodes", "merge old related episodes", [
+        Flag("before", "before_time"), ONCE]),
     "store-entity": Command("memory_store_entity", "store a named thing", [
         _need("name", "entity_id"), Flag("type", "type"), Flag("description", "description"), Flag("predicate", "predicate"),
         Flag("object", "object_value"), Flag("metadata", "metadata", "json"), ONCE]),
     "get-entity": Command("memory_get_entity", "read an entity", [_need("name", "entity_id")]),
-    "list-entities": Command("memory_list_entities", "list entities", [LIMIT, Flag("type", "type"), Flag("prefix", "prefix")]),
+    "list-entities": Command("memory_list_entities", "list entities", [
+        LIMIT, CURSOR, Flag("type", "type"), Flag("prefix", "prefix")]),
     "store-relation": Command("memory_store_relation", "relate two entities", [
         _need("from", "from_id"), _need("to", "to_id"), _need("predicate", "predicate"),
         Flag("weight", "weight", "number"), ONCE]),
-    "get-relations": Command("memory_get_relations", "relations of an entity", [_need("name", "entity_id")]),
-    "query-graph": Command("memory_query_graph", "search the graph by keyword", [_need("query", "query")]),
+    "get-relations": Command("memory_get_relations", "relations of an entity", [_need("name", "entity_id"), LIMIT, CURSOR]),
+    "query-graph": Command("memory_query_graph", "search the graph by keyword", [_need("query", "query"), LIMIT]),
     "semantic-search": Command("memory_semantic_search", "search entities", [_need("query", "query"), LIMIT]),
     "get-neighbors": Command("memory_get_neighbors", "entities around an entity", [
-        _need("name", "entity_id"), Flag("hops", "hops", "whole")]),
+        _need("name", "entity_id"), Flag("hops", "hops", "whole"), DIRECTION, LIMIT]),
     "find-path": Command("memory_find_path", "cheapest path by A* (builder tier and up)", [
         _need("start", "from_id"), _need("end", "to_id"), Flag("max-hops", "max_hops", "whole"), Flag("strategy", "strategy")]),
     "traverse-graph": Command("memory_traverse_graph", "walk the graph from a node", [
-        _need("start", "start_id"), Flag("algorithm", "algorithm", help="bfs or dfs"), Flag("max-depth", "max_depth", "whole")]),
+        _need("start", "start_id"), Flag("algorithm", "algorithm", help="bfs or dfs"), Flag("max-depth", "max_depth", "whole"),
+        DIRECTION, LIMIT]),
     "store-fact": Command("memory_graph_add_triple", "add a (subject, predicate, object) fact", [
         _need("subject", "subject"), _need("predicate", "predicate"), _need("object", "object"), ONCE]),
     "graph-neighbors": Command("memory_graph_neighbors", "facts around a node", [
-        _need("node", "node"), Flag("depth", "depth", "whole"),
-        Flag("direction", "direction", help="outgoing, incoming or both")]),
+        _need("node", "node"), Flag("depth", "depth", "whole"), DIRECTION, LIMIT]),
     "shortest-path": Command("memory_graph_shortest_path", "fewest hops between two nodes", [
         _need("start", "from"), _need("end", "to"), Flag("undirected", "undirected", "on")]),
     "store-procedure": Command("memory_store_procedure", "store how something is done", [
@@ -100,21 +106,22 @@ COMMANDS: dict[str, Command] = {
     "match-procedure": Command("memory_match_procedure", "procedures for a task", [_need("task", "task"), LIMIT]),
     "update-procedure": Command("memory_update_procedure", "new steps, or how a run went", [
         Flag("id", "procedure_id"), Flag("name", "name"), Flag("steps", "steps", "json", help="JSON list"),
-        Flag("outcome", "outcome", help="success or failure"), Flag("reason", "reason")]),
+        Flag("outcome", "outcome", help="success or failure"), Flag("reason", "reason"), ONCE]),
     "set-working": Command("memory_set_working", "keep a value for the task at hand", [
         _need("key", "key"), _need("value", "content"), Flag("ttl", "ttl_seconds", "whole", help="seconds"),
-        Flag("session-id", "session_id")]),
+        Flag("session-id", "session_id"), ONCE]),
     "get-working": Command("memory_get_working", "read a working-memory value", [
         _need("key", "key"), Flag("session-id", "session_id")]),
-    "list-working": Command("memory_list_working", "all working-memory values", [Flag("prefix", "prefix")]),
+    "list-working": Command("memory_list_working", "all working-memory values", [
+        Flag("prefix", "prefix"), Flag("session-id", "session_id"), LIMIT, CURSOR]),
     "clear-working": Command("memory_clear_working", "delete one value, or all", [
         Flag("key", "key"), Flag("prefix", "prefix"), Flag("session-id", "session_id")]),
     "deposit-pheromone": Command("memory_deposit_pheromone", "reinforce an episode or entity", [
-        _need("node", "node_id"), Flag("strength", "strength", "number")]),
+        _need("node", "node_id"), Flag("strength", "strength", "number"), ONCE]),
     "get-pheromone": Command("memory_get_pheromone", "the trail weight of a node", [_need("node", "node_id")]),
     "create-space": Command("memory_create_shared_space", "create a shared space", [_need("name", "name"), ONCE], True),
     "join-space": Command("memory_join_shared_space", "join a shared space", [
-        _need("space-id", "space_id"), Flag("role", "role")], True),
+        _need("space-id", "space_id"), Flag("role", "role"), ONCE], True),
     "shared-store": Command("memory_shared_store_entity", "store an entity in a space", [
         _need("space-id", "space_id"), _need("name", "name"), Flag("type", "entity_type"),
         Flag("description", "description"), ONCE], True),
