@@ -68,7 +68,7 @@ class Reader:
     def __init__(self, folder: Path, checkout: Path, base_url: str, key: str, **variables: str) -> None:
         """`folder` is empty, for the reader's own files; `key` replaces a printed one until a command prints another."""
         self.base_url, self.key, self.checkout = base_url, key, checkout
-        self._state = folder / "state"
+        self._functions, self._variables = folder / "functions", folder / "variables"
         (folder / "home").mkdir()
         kept = {
             name: value
@@ -101,12 +101,14 @@ class Reader:
             assert agrees(found, expected), f"{block.place} says {expected}, and the answer was {found}"
 
     def _shell(self, block: Block) -> None:
-        state = shlex.quote(str(self._state))
-        # keeps exported variables and functions, as a terminal would; the block itself stops at its first failing line
-        before, after = f"set -euo pipefail\n[ ! -e {state} ] || . {state}", f"{{ export -p; declare -f; }} > {state}"
-        script = f"{before}\n{self.typed(block.text)}\n{after}\n"
+        functions, variables = shlex.quote(str(self._functions)), shlex.quote(str(self._variables))
+        # keeps functions and exported variables, as a terminal would; the block itself stops at its first failing line
+        before, after = (
+            f"set -euo pipefail\n[ ! -e {functions} ] || . {functions}",
+            f"declare -f > {functions}\nenv -0 > {variables}",
+        )
         done = subprocess.run(
-            ["bash", "-c", script],
+            ["bash", "-c", f"{before}\n{self.typed(block.text)}\n{after}\n"],
             cwd=self.checkout,
             env=self.environment,
             capture_output=True,
@@ -121,18 +123,15 @@ class Reader:
             assert block.reason in said, f"{block.place} failed in another way: {said[-2_000:]}"
             return
         assert done.returncode == 0, f"{block.place}: {said[-2_000:]}"
-        exported = re.search(r'AM_API_KEY="(am_[A-Za-z0-9_-]{43})"', self._state.read_text())
-        keys = KEY.findall(said)
-        self.key = keys[-1] if keys else exported[1] if exported else self.key
+        kept = self._variables.read_text().split("\0")
+        self.environment = dict(variable.split("=", 1) for variable in kept if variable)
+        keys = KEY.findall(said) or KEY.findall(self.environment.get("AM_API_KEY", ""))
+        self.key = keys[-1] if keys else self.key
 
     def _python(self, block: Block) -> None:
         out = io.StringIO()
         code = compile("\n" * block.line + self.typed(block.text), block.page, "exec")
-        with (
-            _environment({**self.environment, "AM_API_KEY": self.key}),
-            contextlib.chdir(self.checkout),
-            contextlib.redirect_stdout(out),
-        ):
+        with _environment(self.environment), contextlib.chdir(self.checkout), contextlib.redirect_stdout(out):
             exec(code, self.names)
         self.printed = out.getvalue()
 
