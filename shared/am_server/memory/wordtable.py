@@ -31,7 +31,9 @@ class WordTable:
     def __init__(
         self, table: NDArray[np.float16], lexicon: Mapping[str, Sequence[int]], split: Callable[[Sequence[str]], list[list[int]]]
     ) -> None:
-        self._table, self._lexicon, self._split = table, lexicon, split
+        self._table, self._split = table, split
+        self.lexicon = lexicon
+        """The rows of the words that have each stem; stems of commoner words first."""
         self.size, self.dimension = table.shape
         self._rows = np.empty(table.shape, np.int8)
         self._scales = np.zeros(self.size, np.float32)
@@ -60,7 +62,7 @@ class WordTable:
         out = np.full((len(terms), MAX_PIECES), -1, np.int32)
         rare = []
         for i, term in enumerate(terms):
-            known = self._lexicon.get(term)
+            known = self.lexicon.get(term)
             if known:
                 out[i, : len(known[:MAX_PIECES])] = known[:MAX_PIECES]
             elif term.isascii() and term.isalpha():
