@@ -233,7 +233,7 @@ class ListEntitiesResult(TypedDict):
 def memory_list_entities(call: Call, args: ListEntities) -> dict[str, Any]:
     graph = call.views.graph(call.caller.agent_uid)
     begin, kind = folded(args.prefix or ""), (args.type or "").casefold()
-    after = cursors.decode(args.cursor)
+    after = cursors.decode(args.cursor, str)
     limit, found = min(args.limit, MAX_LIMIT), []
     for node in graph.entities:
         place = graph.place(node)
@@ -330,7 +330,7 @@ def memory_get_relations(call: Call, args: GetRelations) -> dict[str, Any]:
     graph = call.views.graph(call.caller.agent_uid)
     node = graph.find(args.entity_id)
     edges = [] if node is None else graph.edges_of(node)
-    after, limit = cursors.decode(args.cursor), min(args.limit, MAX_LIMIT)
+    after, limit = cursors.decode(args.cursor, str), min(args.limit, MAX_LIMIT)
     relations: list[dict[str, Any]] = []
     for edge in edges:
         subject, predicate, object_ = graph.triple(edge)

@@ -34,6 +34,8 @@ REINFORCEMENT = 0.2
 """What a search with use_pheromone adds to the trail of each episode that it returns."""
 
 MAX_PAGE = 200
+"""The most episodes any answer holds; a larger limit means this one."""
+
 MAX_CHUNKS = 400
 """Chunks of one episode commit together, and a commit takes 500 writes."""
 
@@ -103,7 +105,7 @@ def memory_store_episode(call: Call, args: StoreEpisode) -> dict[str, Any]:
 
 
 class GetEpisodes(Arguments):
-    limit: int = Field(10, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
+    limit: int = Field(10, ge=1, description="Most episodes to return; at most 200.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 
@@ -123,13 +125,14 @@ class EpisodesResult(TypedDict):
     examples=[{"limit": 5}],
 )
 def memory_get_episodes(call: Call, args: GetEpisodes) -> dict[str, Any]:
-    found = newest(call.store, f"agents/{call.caller.agent_uid}", args.limit + 1, cursors.decode(args.cursor))
-    return _page(found, args.limit, lambda last: last.stored_at)
+    limit, after = min(args.limit, MAX_PAGE), cursors.decode(args.cursor, int)
+    found = newest(call.store, f"agents/{call.caller.agent_uid}", limit + 1, after)
+    return _page(found, limit, lambda last: last.stored_at)
 
 
 class SearchEpisodes(Arguments):
     query: str = Field(description="What to find, as a question or as words; whole sentences work best.")
-    limit: int = Field(12, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
+    limit: int = Field(12, ge=1, description="Most episodes to return; at most 200.")
     use_hybrid: bool = Field(True, description="false searches by words alone, without meaning.")
     use_pheromone: bool = Field(
         False, description="true ranks by trail as well and reinforces what it returns. For memories that are used often."
@@ -178,7 +181,7 @@ def memory_search_episodes(call: Call, args: SearchEpisodes) -> dict[str, Any]:
 
     search = Search(
         query=args.query,
-        limit=args.limit,
+        limit=min(args.limit, MAX_PAGE),
         hybrid=args.use_hybrid,
         trails_at=call.now if args.use_pheromone else None,
         session_id=args.session_id,
@@ -207,7 +210,7 @@ def memory_search_episodes(call: Call, args: SearchEpisodes) -> dict[str, Any]:
 class SearchTimeline(Arguments):
     start_time: str = Field(description="Begin of the window, RFC 3339; what happened then is in it.")
     end_time: str = Field(description="End of the window, RFC 3339; what happened then is not in it.")
-    limit: int = Field(100, ge=1, le=MAX_PAGE, description="Most episodes to return; at most 200.")
+    limit: int = Field(100, ge=1, description="Most episodes to return; at most 200.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 
@@ -234,9 +237,9 @@ class TimelineResult(TypedDict):
 )
 def memory_search_timeline(call: Call, args: SearchTimeline) -> dict[str, Any]:
     start, end = moment("start_time", args.start_time), moment("end_time", args.end_time)
-    after = cursors.decode(args.cursor)
-    found = between(call.store, f"agents/{call.caller.agent_uid}", start, end, args.limit + 1, after) if start < end else []
-    return {**_page(found, args.limit, lambda last: last.valid_at), "window": {"start": show(start), "end": show(end)}}
+    limit, after = min(args.limit, MAX_PAGE), cursors.decode(args.cursor, int)
+    found = between(call.store, f"agents/{call.caller.agent_uid}", start, end, limit + 1, after) if start < end else []
+    return {**_page(found, limit, lambda last: last.valid_at), "window": {"start": show(start), "end": show(end)}}
 
 
 def moment(field: str, text: str) -> int:

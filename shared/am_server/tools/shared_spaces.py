@@ -202,7 +202,7 @@ def memory_shared_store_entity(call: Call, args: SharedStoreEntity) -> dict[str,
 class SharedQuery(Arguments):
     space_id: SpaceId
     query: str = Field("", description="What to look for, in words; everything is listed when it is empty.")
-    limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Most results to return; at most 1000.")
+    limit: int = Field(10, ge=1, description=f"Most results to return; at most {MAX_RESULTS}.")
 
 
 class SharedEntity(TypedDict):
@@ -234,12 +234,12 @@ def memory_shared_query(call: Call, args: SharedQuery) -> dict[str, Any]:
     require_role(call.store, call.caller.agent_uid, args.space_id, "reader")
     from am_server.memory.graph_text import rank_nodes
 
-    graph = call.views.space(args.space_id)
+    graph, limit = call.views.space(args.space_id), min(args.limit, MAX_RESULTS)
     if args.query.strip():
-        best = rank_nodes(graph, args.query, None, args.limit)
+        best = rank_nodes(graph, args.query, None, limit)
         results = [{**_entity(graph, match.node), "score": round(match.score, 6)} for match in best]
     else:
-        results = [_entity(graph, node) for node in graph.entities[: args.limit]]
+        results = [_entity(graph, node) for node in graph.entities[:limit]]
     return {"space_id": args.space_id, "query": args.query, "count": len(results), "results": results}
 
 
