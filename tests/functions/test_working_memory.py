@@ -1,5 +1,7 @@
 """Working memory beyond the contract: sessions, prefixes, pages, limits."""
 
+import time
+
 import pytest
 
 
@@ -37,6 +39,8 @@ def test_keys_are_sorted_filtered_and_paged(memory):
     rest = memory.ok("memory_list_working", prefix="b", limit=2, cursor=first["next_cursor"])
     assert [item["key"] for item in rest["items"]] == ["b3"]
     assert "next_cursor" not in rest
+    assert memory.error("memory_list_working", cursor="b2")["code"] == -32004
+    assert memory.ok("memory_list_working", limit=10**6)["count"] == 4
 
 
 def test_clearing_a_part(memory):
@@ -46,6 +50,22 @@ def test_clearing_a_part(memory):
     assert memory.ok("memory_clear_working", session_id="s")["keys_deleted"] == 1
     assert memory.ok("memory_clear_working", key="keep", session_id="s")["removed"] is False
     assert keys(memory) == ["keep"]
+
+
+def test_clearing_a_key_leaves_none_to_read(memory):
+    for session in ("one", "two", None):
+        memory.ok("memory_set_working", key="k", content="x", session_id=session)
+    assert memory.ok("memory_clear_working", key="k", session_id="one") == {"key": "k", "removed": True}
+    assert memory.ok("memory_clear_working", key="k") == {"key": "k", "removed": True}
+    assert memory.ok("memory_get_working", key="k") == {"found": False, "key": "k"}
+    assert memory.ok("memory_clear_working", key="k") == {"key": "k", "removed": False}
+
+
+def test_an_expired_item_hides_no_live_one(memory):
+    memory.ok("memory_set_working", key="k", content="live", session_id="s")
+    memory.ok("memory_set_working", key="k", content="gone", ttl_seconds=1)
+    time.sleep(1.05)
+    assert memory.ok("memory_get_working", key="k")["item"]["content"] == "live"
 
 
 @pytest.mark.parametrize(

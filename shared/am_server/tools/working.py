@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from am_server.errors import Invalid
 from am_server.store.port import Document, Query, Where, delete, put
 from am_server.times import SECOND, show, to_datetime
+from am_server.tools import cursors
 from am_server.tools.call import Call
 from am_server.tools.idempotency import commit_once
 from am_server.tools.registry import DESTROY, READ, UPSERT, Arguments, tool
@@ -22,6 +23,7 @@ FOR_EVER = 2**62
 MAX_TTL_SECONDS = 10 * 366 * 86_400
 MAX_VALUE_BYTES = 64 * 1024
 MAX_KEY_CHARS = 1_024
+MAX_PAGE = 1_000
 
 
 def _text(value: Any) -> Any:
@@ -107,10 +109,8 @@ class GetWorkingResult(TypedDict):
     examples=[{"key": "current_task"}],
 )
 def memory_get_working(call: Call, args: GetWorking) -> dict[str, Any]:
-    document = call.store.get(_path(call, args.session_id, args.key))
-    if document is None and args.session_id is None:
-        document = _newest_of_any_session(call, args.key)
-    if document is None or _live_until(document) <= call.now:
+    document = _find(call, args.session_id, args.key)
+    if document is None:
         return {"found": False, "key": args.key}
     return {"found": True, "item": _shown(document)}
 
@@ -118,7 +118,7 @@ def memory_get_working(call: Call, args: GetWorking) -> dict[str, Any]:
 class ListWorking(Arguments):
     prefix: str | None = Field(None, description="Only keys that begin with this text.")
     session_id: Session = Field(None, description="Only items of this session.")
-    limit: int = Field(1_000, ge=1, le=1_000, description="Most items to return; at most 1000.")
+    limit: int = Field(MAX_PAGE, ge=1, description=f"Most items to return; at most {MAX_PAGE}.")
     cursor: str | None = Field(None, description="next_cursor of the page before.")
 
 
@@ -137,19 +137,23 @@ class ListWorkingResult(TypedDict):
     examples=[{"prefix": "current_"}],
 )
 def memory_list_working(call: Call, args: ListWorking) -> dict[str, Any]:
+    after, limit = cursors.decode(args.cursor, str), min(args.limit, MAX_PAGE)
     found = [(_order(item), item) for item in _live(call, args.prefix, args.session_id)]
-    page = sorted((pair for pair in found if args.cursor is None or pair[0] > args.cursor), key=lambda pair: pair[0])
-    items = [_shown(document) for _, document in page[: args.limit]]
+    page = sorted((pair for pair in found if after is None or pair[0] > after), key=lambda pair: pair[0])
+    items = [_shown(document) for _, document in page[:limit]]
     result: dict[str, Any] = {"items": items, "count": len(items)}
-    if len(page) > args.limit:
-        result["next_cursor"] = page[args.limit - 1][0]
+    if len(page) > limit:
+        result["next_cursor"] = cursors.encode(*page[limit - 1][0])
     return result
 
 
 class ClearWorking(Arguments):
     key: Key | None = Field(None, description="Key to delete. Left out, with no prefix and no session_id: everything is deleted.")
     prefix: str | None = Field(None, min_length=1, description="Delete every key that begins with this text.")
-    session_id: Session = Field(None, description="Session of the key, or: delete every item of this session.")
+    session_id: Session = Field(
+        None,
+        description="Only the key of this session; every session's when left out. Without key: every item of this session.",
+    )
 
 
 class ClearWorkingResult(TypedDict):
@@ -170,11 +174,10 @@ class ClearWorkingResult(TypedDict):
 )
 def memory_clear_working(call: Call, args: ClearWorking) -> dict[str, Any]:
     if args.key is not None:
-        path = _path(call, args.session_id, args.key)
-        document = call.store.get(path)
-        if document is not None:
-            call.store.commit([delete(path)])
-        return {"key": args.key, "removed": document is not None and _live_until(document) > call.now}
+        found = _of_key(call, args.session_id, args.key)
+        for start in range(0, len(found), 400):
+            call.store.commit([delete(document.path) for document in found[start : start + 400]])
+        return {"key": args.key, "removed": bool(found)}
     doomed = _live(call, args.prefix, args.session_id)
     if args.prefix is None and args.session_id is None:
         call.store.delete_tree(call.collection("working"))
@@ -193,10 +196,23 @@ def _live_until(document: Document) -> int:
     return int(document.data["live_until"])  # type: ignore[arg-type]
 
 
-def _newest_of_any_session(call: Call, key: str) -> Document | None:
-    found = call.store.query(Query(call.collection("working"), [Where("key", "==", key)]))
-    live = [document for document in found if _live_until(document) > call.now]
-    return max(live, key=lambda document: document.updated_at, default=None)
+def _find(call: Call, session_id: str | None, key: str) -> Document | None:
+    """The live item of a session; without one the item that has no session, else the newest of any."""
+    document = call.store.get(_path(call, session_id, key))
+    if document is not None and _live_until(document) > call.now:
+        return document
+    found = _of_key(call, None, key) if session_id is None else []
+    return max(found, key=lambda document: document.updated_at, default=None)
+
+
+def _of_key(call: Call, session_id: str | None, key: str) -> list[Document]:
+    """The live items of this key in a session, or in all of them."""
+    if session_id is None:
+        found = call.store.query(Query(call.collection("working"), [Where("key", "==", key)]))
+    else:
+        document = call.store.get(_path(call, session_id, key))
+        found = [] if document is None else [document]
+    return [document for document in found if _live_until(document) > call.now]
 
 
 def _live(call: Call, prefix: str | None, session_id: str | None) -> list[Document]:
@@ -208,8 +224,8 @@ def _live(call: Call, prefix: str | None, session_id: str | None) -> list[Docume
     ]
 
 
-def _order(document: Document) -> str:
-    return json.dumps([document.data["key"], document.data.get("session_id", "")], ensure_ascii=False)
+def _order(document: Document) -> tuple[str, str]:
+    return str(document.data["key"]), str(document.data.get("session_id", ""))
 
 
 def _shown(document: Document) -> dict[str, Any]:
