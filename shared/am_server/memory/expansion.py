@@ -25,8 +25,6 @@ class Vocabulary:
         """uint64[V], rising."""
         self._pieces = np.zeros((0, MAX_PIECES), np.uint16)
         """uint16[V, MAX_PIECES]: positions in `_used`, and its length where there is no piece."""
-        self._having: list[NDArray[np.int32]] = []
-        """Which words have a second piece, a third, …"""
         self._norms = np.zeros(0, np.float32)
         self._used = np.zeros(0, np.int32)
         self._read: set[int] = set()
@@ -34,13 +32,7 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return (
-            self.hashes.nbytes
-            + self._pieces.nbytes
-            + self._norms.nbytes
-            + self._used.nbytes
-            + sum(h.nbytes for h in self._having)
-        )
+        return self.hashes.nbytes + self._pieces.nbytes + self._norms.nbytes + self._used.nbytes
 
     def update(self, index: Index) -> None:
         """Take in the words of parts not seen yet."""
@@ -57,8 +49,9 @@ class Vocabulary:
         wanted = unit(self.table.vectors(terms))
         by_piece = self.table.dots(wanted, self._used)
         cosines = by_piece[:, self._pieces[:, 0]]
-        for column, having in enumerate(self._having, 1):
-            cosines[:, having] += by_piece[:, self._pieces[having, column]]
+        for pieces in self._pieces.T[1:]:
+            having = np.flatnonzero(pieces < len(self._used))
+            cosines[:, having] += by_piece[:, pieces[having]]
         cosines /= self._norms
         return [self._best(row) for row in cosines]
 
@@ -87,7 +80,6 @@ class Vocabulary:
         order = np.argsort(np.concatenate([self.hashes, hashes]))
         self.hashes = np.concatenate([self.hashes, hashes])[order]
         self._pieces = place[np.concatenate([old, pieces])][order]
-        self._having = [np.flatnonzero(column < len(self._used)).astype(np.int32) for column in self._pieces.T[1:]]
         self._norms = np.concatenate([self._norms, np.maximum(norms, np.float32(1e-6))])[order].astype(np.float32)
 
 
