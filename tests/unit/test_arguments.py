@@ -7,7 +7,7 @@ from am_server.errors import Invalid
 from am_server.tools.arguments import parse
 from am_server.tools.registry import READ, Arguments, Tool
 from am_server.tools.schemas import input_schema, output_schema
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field
 from typing_extensions import TypedDict
 
 
@@ -15,8 +15,14 @@ class Nested(TypedDict):
     name: str
 
 
+def _even(number: int) -> int:
+    if number % 2:
+        raise ValueError("one more would do")
+    return number
+
+
 class Sample(Arguments):
-    query: str = Field(min_length=1, description="d")
+    query: str = Field(min_length=1, max_length=10, description="d")
     content: str = Field("", validation_alias=AliasChoices("content", "value"), description="d")
     limit: int = Field(10, ge=1, le=50, description="d")
     weight: float | None = Field(None, description="d")
@@ -24,6 +30,8 @@ class Sample(Arguments):
     mode: Literal["a", "b"] = Field("a", description="d")
     metadata: dict[str, Any] | None = Field(None, description="d")
     tags: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list, description="d")
+    steps: list[str | dict[str, Any]] = Field(default_factory=list, max_length=3, description="d")
+    even: Annotated[int, AfterValidator(_even)] = Field(0, description="d")
     from_: str | None = Field(None, alias="from", description="d")
 
 
@@ -80,6 +88,33 @@ def test_nonsense_is_refused_by_name(name, value):
     assert refused(**{name: value}) == name
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("query", None, "required field missing or invalid"),
+        ("query", 5, "expected text"),
+        ("query", "", "must not be empty"),
+        ("query", "q" * 11, "must be at most 10 characters"),
+        ("limit", 0, "must be at least 1"),
+        ("limit", 51, "must be at most 50"),
+        ("limit", 2.5, "expected a whole number"),
+        ("weight", "NaN", "expected a number"),
+        ("flag", "perhaps", "expected true or false"),
+        ("mode", "c", "must be 'a' or 'b'"),
+        ("metadata", [1], "expected an object"),
+        ("tags", {}, "expected a list"),
+        ("tags", ["a", 2], "item 2: expected text"),
+        ("steps", ["a", {}, 2], "item 3: expected text or an object"),
+        ("steps", ["a"] * 4, "must be at most 3 items"),
+        ("even", 3, "one more would do"),
+    ],
+)
+def test_a_refusal_says_what_is_expected(name, value, reason):
+    with pytest.raises(Invalid) as problem:
+        parsed(**{name: value})
+    assert problem.value.message == f"validation error on '{name}': {reason}"
+
+
 @pytest.mark.parametrize("value", ["half \ud83d", {"a": "\udf78"}, {"\ud83d": 1}])
 def test_half_a_surrogate_pair_is_refused(value):
     assert refused(metadata=value) == "metadata" if isinstance(value, dict) else refused(query=value) == "query"
@@ -95,7 +130,7 @@ def test_the_input_schema_is_plain():
     assert schema["required"] == ["query"]
     assert {name: prop["type"] for name, prop in schema["properties"].items()} == {
         "query": "string", "content": "string", "limit": "integer", "weight": "number", "flag": "boolean", "mode": "string",
-        "metadata": "object", "tags": "array", "from": "string",
+        "metadata": "object", "tags": "array", "steps": "array", "even": "integer", "from": "string",
     }  # fmt: skip
     assert "default" not in schema["properties"]["weight"]
     assert schema["properties"]["limit"]["default"] == 10

@@ -7,7 +7,7 @@ object or a list. Not forgiven: anything whose meaning would be a guess. Every r
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,9 +40,9 @@ def parse(tool: Tool, raw: Mapping[str, Any]) -> Arguments:
     try:
         return tool.arguments.model_validate(given)
     except ValidationError as problem:
-        fault = problem.errors(include_url=False, include_input=False)[0]
-        name = str(fault["loc"][0]) if fault["loc"] else "arguments"
-        raise Invalid(name, _reason(fault["type"], fault["msg"])) from None
+        faults = problem.errors(include_url=False, include_input=False)
+        name = str(faults[0]["loc"][0]) if faults[0]["loc"] else "arguments"
+        raise Invalid(name, _reason(faults)) from None
 
 
 @cache
@@ -76,7 +76,9 @@ def _number(name: str, value: Any, whole: bool) -> int | float:
         number = float(value)
     except (ValueError, OverflowError):
         raise Invalid(name, expected) from None
-    if number != number or abs(number) > MAX_INTEGER:
+    if number != number:
+        raise Invalid(name, expected)
+    if abs(number) > MAX_INTEGER:
         raise Invalid(name, f"{expected} of at most {MAX_INTEGER}")
     if whole:
         if number != int(number):
@@ -119,10 +121,38 @@ def _deeper_than(levels: int, value: Any) -> bool:
 
 _TOO_DEEP = f"nested too deeply; at most {MAX_DEPTH} levels of objects and lists"
 
-_ARTICLE = {"object": "an object", "array": "a list", "string": "a string", "boolean": "true or false"}
+_ARTICLE = {"object": "an object", "array": "a list"}
+
+_EXPECTED = {
+    "string_type": "text",
+    "dict_type": "an object",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
+
+_BOUND = {
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "string_too_long": "at most {max_length} characters",
+    "too_long": "at most {max_length} items",
+}
 
 
-def _reason(kind: str, text: str) -> str:
+def _reason(faults: Sequence[Any]) -> str:
+    """What is wrong with the first argument that cannot be used, in words that need no knowledge of Python."""
+    first = faults[0]
+    kind, place = first["type"], first["loc"][1:2]
+    where = f"item {place[0] + 1}: " if place and isinstance(place[0], int) else ""
     if kind == "missing":
         return "required field missing or invalid"
-    return text[0].lower() + text[1:]
+    if kind in _EXPECTED:
+        alternatives = [fault["type"] for fault in faults if fault["loc"][:2] == first["loc"][:2]]
+        return f"{where}expected {' or '.join(dict.fromkeys(_EXPECTED.get(other, 'something else') for other in alternatives))}"
+    if kind == "string_too_short":
+        return f"{where}must not be empty"
+    if kind in _BOUND:
+        return f"{where}must be {_BOUND[kind].format(**first['ctx'])}"
+    text = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{where}{text[0].lower()}{text[1:]}"
