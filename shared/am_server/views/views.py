@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any, Protocol, TypeVar, cast
 
@@ -11,6 +12,7 @@ from am_server.embed.port import Embedder, EmbedderUnavailable
 from am_server.memory.graph import Graph
 from am_server.memory.node_texts import Embed
 from am_server.memory.procedures import Procedures
+from am_server.memory.wordtable import pool
 from am_server.objects.port import ObjectStore
 from am_server.store.port import DocumentStore
 from am_server.times import Clock
@@ -90,11 +92,12 @@ class Views:
 
     @property
     def embed_words(self) -> Embed | None:
-        """The built-in word vectors, which cost no network; None with another embedder, or when they are not installed."""
+        """Texts as vectors by the word table, which costs no network; None without an embedder, or where it has no table."""
         try:
-            return self._embedder.embed if self._embedder is not None and self._embedder.pooled else None
+            table = None if self._embedder is None else self._embedder.table
         except EmbedderUnavailable:
             return None
+        return None if table is None else partial(pool, table=table)
 
     def forget(self, agent_uid: str) -> None:
         """Drop everything about an agent; what is still stored will be read again."""
