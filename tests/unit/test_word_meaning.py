@@ -43,3 +43,9 @@ def test_a_missing_word_table_means_words_alone(agent, monkeypatch):
     monkeypatch.setattr(static, "word_table", missing)
     agent.services.__dict__["embedder"] = StaticEmbedder()
     assert found(agent, "bicycles") == [("Velocio", ["description"])]
+
+
+def test_a_near_meaning_is_enough(agent):
+    agent.services.__dict__["embedder"] = StaticEmbedder()
+    agent.call("memory_store_entity", entity_id="Alice", description="Physicist who studies black holes")
+    assert found(agent, "who is a scientist") == [("Alice", ["meaning"])]
