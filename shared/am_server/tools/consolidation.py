@@ -95,6 +95,7 @@ def memory_consolidate_episodes(call: Call, args: ConsolidateEpisodes) -> dict[s
         for ids in units
         if (chunks := [known[id] for id in ids if id in known])
     ]
+    texts.sort(key=lambda text: text.chunks[0].stored_at)  # what happened at the same time is told in the order it was stored
     found = groups([text.as_old() for text in texts])
     merged = [entry for group in found if (entry := _merge(call, [texts[number] for number in group]))]
     alone = set(range(len(texts))) - {number for group in found for number in group}
