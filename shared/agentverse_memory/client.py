@@ -14,7 +14,6 @@ import httpx
 from agentverse_memory import operations, types
 from agentverse_memory.operations import Operation
 from agentverse_memory.wire import (
-    AGAIN,
     DEFAULT_BASE_URL,
     headers_of,
     json_of,
@@ -23,6 +22,7 @@ from agentverse_memory.wire import (
     request_of,
     result_of,
     retry_after,
+    worth_repeating,
 )
 
 P = ParamSpec("P")
@@ -166,7 +166,7 @@ class Client(_Session):
         while True:
             try:
                 answer = self._http.request(verb, path, json=body, headers=headers)
-                wait = pause(attempt, retry_after(answer)) if again and answer.status_code in AGAIN else None
+                wait = pause(attempt, retry_after(answer)) if again and worth_repeating(answer) else None
                 if wait is None:
                     return answer
             except httpx.TransportError as problem:
@@ -290,7 +290,7 @@ class AsyncClient(_Session):
         while True:
             try:
                 answer = await self._http.request(verb, path, json=body, headers=headers)
-                wait = pause(attempt, retry_after(answer)) if again and answer.status_code in AGAIN else None
+                wait = pause(attempt, retry_after(answer)) if again and worth_repeating(answer) else None
                 if wait is None:
                     return answer
             except httpx.TransportError as problem:

@@ -34,19 +34,35 @@ def json_of(response: httpx.Response) -> Any:
     except ValueError:
         raise UnavailableError(f"the answer is no JSON (HTTP {response.status_code}); is the base URL right?") from None
     if response.status_code >= 400:
-        fault = value.get("error", value.get("detail", value)) if isinstance(value, dict) else value
-        raise error_of(fault, retry_after(response))
+        raise error_of(_fault_of(value), retry_after(response))
     return value
+
+
+def worth_repeating(response: httpx.Response) -> bool:
+    """Whether the same request may succeed later: by its status, or because a tool could not reach its store."""
+    if response.status_code in AGAIN:
+        return True
+    if b'"isError":true' not in response.content:
+        return False
+    fault = _fault_of(response.json())
+    return isinstance(fault, dict) and fault.get("code") == UnavailableError.code
+
+
+def _fault_of(answer: Any) -> Any:
+    """The `{code, message}` of a failed answer: a route's, JSON-RPC's, or a tool's within its result."""
+    if not isinstance(answer, dict):
+        return answer
+    result = answer.get("result")
+    if isinstance(result, dict) and result.get("isError"):
+        return result.get("structuredContent", {}).get("error") or {"message": result["content"][0]["text"]}
+    return answer.get("error", answer.get("detail", answer))
 
 
 def result_of(answer: Any) -> Any:
     """structuredContent of a JSON-RPC answer. Raises the exception of an error, in-band or not."""
-    if "error" in answer:
-        raise error_of(answer["error"])
-    result = answer["result"]
-    if result.get("isError"):
-        raise error_of(result.get("structuredContent", {}).get("error") or {"message": result["content"][0]["text"]})
-    return result["structuredContent"]
+    if "error" in answer or answer["result"].get("isError"):
+        raise error_of(_fault_of(answer))
+    return answer["result"]["structuredContent"]
 
 
 def retry_after(response: httpx.Response) -> float | None:

@@ -110,7 +110,10 @@ def test_errors_have_types(memory, base_url):
 
 
 class Scripted(BaseHTTPRequestHandler):
-    """Answers with the statuses of `script` in turn, and notes the idempotency keys it sees."""
+    """Answers with the statuses of `script` in turn, and notes the idempotency keys it sees.
+
+    A negative status is the code of an error within a tool's result.
+    """
 
     script: ClassVar[list[int]] = []
     seen: ClassVar[list[str]] = []
@@ -119,14 +122,13 @@ class Scripted(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.seen.append(body["params"]["arguments"]["idempotency_key"])
         status = self.script.pop(0)
-        result = {"content": [], "isError": False, "structuredContent": {"stored": True}}
-        answer = (
-            {"jsonrpc": "2.0", "id": 1, "result": result} if status == 200 else {"error": {"code": -32005, "message": "busy"}}
-        )
-        self.send_response(status)
+        payload = {"error": {"code": status, "message": "busy"}} if status < 0 else {"stored": True}
+        result = {"content": [{"type": "text", "text": "busy"}], "isError": status < 0, "structuredContent": payload}
+        answer = {"error": {"code": -32008, "message": "busy"}} if status > 200 else {"jsonrpc": "2.0", "id": 1, "result": result}
+        self.send_response({-32005: 429}.get(status, max(status, 200)))
         self.send_header("Retry-After", "0" if len(self.script) else "86400")
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        self.wfile.write(json.dumps(answer, separators=(",", ":")).encode())
 
     def log_message(self, *_: object) -> None:
         pass
@@ -143,14 +145,17 @@ def scripted() -> Iterator[str]:
 
 
 def test_a_write_is_repeated_under_one_idempotency_key(scripted):
-    Scripted.script += [503, 429, 502, 200]
+    Scripted.script += [503, 429, -32008, 502, 200]
+    with pytest.raises(UnavailableError):
+        Client("am_key", scripted).store_episode("x")  # three repetitions are enough
+    Scripted.script, Scripted.seen = [-32008, -32005, 502, 200], []
     assert Client("am_key", scripted).store_episode("x")["stored"] is True
     assert len(Scripted.seen) == 4
     assert len(set(Scripted.seen)) == 1
 
 
 def test_a_quota_that_ends_next_month_is_not_waited_for(scripted):
-    Scripted.script += [429]
+    Scripted.script += [-32005]
     with pytest.raises(RateLimitError) as refusal:
         Client("am_key", scripted).store_episode("x")
     assert refusal.value.retry_after == 86400

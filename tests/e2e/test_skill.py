@@ -147,6 +147,15 @@ def test_errors_go_to_standard_error(user, base_url):
     assert (nowhere.returncode, "AM_BASE_URL" in nowhere.stderr) == (1, True)
 
 
+def test_a_used_up_quota_is_told_in_one_line(tmp_path):
+    limits = {"monthly_ops": 0, "agents": 1, "spaces": 0, "a_star": False, "hard_limit": True}
+    with served(tmp_path, {"AM_TIERS": json.dumps({"pro": limits})}) as url:
+        done = run([sys.executable, str(CLIENT), "list-working"], url, User(url).key)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: the 0 operations a month of tier 'pro' are used up; retry after ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 @needs_shell_tools
 def test_mem_everyday_commands(base_url):
     user = User(base_url, "explorer")
