@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 AGENT_ID = "local"
 TIER = "pro"
+"""Of the one local agent; with a tier table of one's own that has none of this name, the last one of it."""
 
 
 def local_defaults(environment: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +33,8 @@ def local_key(services: Services) -> str:
     """The key of the one agent that works without the network, made at first use and kept in the data folder."""
     file = services.settings.data_dir / "local-agent.json"
     if not file.exists():
-        new = services.accounts.sign_up(AGENT_ID, services.tiers[TIER])
+        tiers = services.tiers
+        new = services.accounts.sign_up(AGENT_ID, tiers[TIER if TIER in tiers else list(tiers)[-1]])
         return _kept(file, {"key": new.key})["key"]
     return _kept(file, {})["key"]
 
