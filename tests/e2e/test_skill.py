@@ -138,6 +138,8 @@ def test_errors_go_to_standard_error(user, base_url):
         (["get-working", "--key", "x"], "am_" + "x" * 43, "key"),
         (["store-episode", "--content", "   "], user.key, "content"),
         (["store-episode", "--content", "x", "--metadata", "{"], user.key, "--metadata"),
+        (["store-episode"], user.key, "--content"),
+        (["remember", "--content", "x"], user.key, "'remember'"),
     ]:
         done = run([sys.executable, str(CLIENT), *arguments], base_url, key)
         assert (done.returncode, done.stdout) == (1, "")

@@ -17,7 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import requests
 
@@ -171,9 +171,16 @@ class Service:
         return result["structuredContent"]
 
 
+class CommandLine(argparse.ArgumentParser):
+    """Tells a mistake in one line and ends with status 1, like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(1, f"error: {message}; see: {self.prog} --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top = CommandLine(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, help: str) -> argparse.ArgumentParser:
