@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.functions.caller import Caller
@@ -105,6 +107,12 @@ def test_what_is_not_offered_says_so(agent, path):
         answer = caller.send(method, f"/api/v2{path}", json={})
         assert answer.status_code == status
         assert "not offered here" in answer.json["detail"]
+
+
+def test_asking_for_what_is_not_offered_is_no_error_of_the_service(agent, capsys):
+    assert agent().send("POST", "/api/v2/config", json={}).status_code == 501
+    line = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (line["status"], line["severity"]) == (501, "INFO")
 
 
 def test_wrong_methods_and_unknown_paths(agent):

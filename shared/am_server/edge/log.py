@@ -19,7 +19,7 @@ def line(exchange: Exchange, function: str, status: int, milliseconds: float, me
     """The fields of the line for one finished request."""
     request = exchange.request
     fields: dict[str, Any] = {
-        "severity": "ERROR" if exchange.bug or status >= 500 else "WARNING" if status in (413, 429) else "INFO",
+        "severity": _severity(status, exchange.bug),
         "message": f"{request.method} {exchange.template or '(unknown path)'} {exchange.tool or ''} {status}".replace("  ", " "),
         "request_id": request.id,
         "function": function,
@@ -39,6 +39,13 @@ def line(exchange: Exchange, function: str, status: int, milliseconds: float, me
         **(_bug(exchange.bug) if exchange.bug else {}),
     }
     return {name: value for name, value in fields.items() if value not in (None, "")}
+
+
+def _severity(status: int, bug: BaseException | None) -> str:
+    """Whoever asks for what is not offered (501) is at fault, as with 4xx, and wakes nobody."""
+    if bug or (status >= 500 and status != 501):
+        return "ERROR"
+    return "WARNING" if status in (413, 429) else "INFO"
 
 
 def _trace(trace: str, project: str) -> str:

@@ -3,8 +3,9 @@ locals {
 
   queries = {
     errors = {
+      # 501 answers those who ask for what is not offered
       title    = "more than 1 % of requests fail with 5xx"
-      query    = "sum(rate(run_googleapis_com:request_count{${local.services},response_code_class=\"5xx\"}[10m])) / sum(rate(run_googleapis_com:request_count{${local.services}}[10m])) > 0.01"
+      query    = "sum(rate(run_googleapis_com:request_count{${local.services},response_code_class=\"5xx\",response_code!=\"501\"}[10m])) / sum(rate(run_googleapis_com:request_count{${local.services}}[10m])) > 0.01"
       duration = "300s"
       advice   = "Look for lines of severity ERROR of the functions; `exception` and `at` say where. /docs/operations.md tells how to go back to the version before."
     }

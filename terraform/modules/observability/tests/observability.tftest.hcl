@@ -19,6 +19,10 @@ run "alerts_go_to_everybody" {
     error_message = "each alert tells each address"
   }
   assert {
+    condition     = strcontains(local.queries.errors.query, "response_code!=\"501\"")
+    error_message = "callers who ask for what is not offered set off no alert"
+  }
+  assert {
     condition     = strcontains(google_monitoring_alert_policy.uptime.conditions[0].condition_threshold[0].filter, google_monitoring_uptime_check_config.health.uptime_check_id)
     error_message = "the alert must watch this check"
   }
