@@ -77,8 +77,10 @@ def smoke(base_url: str, say: Callable[[str], None] = print) -> None:
 
 def main() -> None:
     """Smoke-test the service at the base URL given as the argument."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: make smoke URL=https://...")
     try:
-        smoke(sys.argv[1])
+        smoke(sys.argv[1].rstrip("/"))
     except Failed as failure:
         sys.exit(f"FAILED  {failure}")
 
