@@ -55,7 +55,7 @@ PARTS = {
     "rest": Part("rest", 120, data=True),
     "recall": Part("recall", 240, data=True),
     "recall-http": Part("recall", 180, ["--http"], data=True),
-    "peers": Part("peers", 480, ["--seconds", "25"], ["--seconds", "3", "--size", "500"], data=True),
+    "peers": Part("peers", 700, ["--seconds", "24"], ["--seconds", "3", "--size", "500"], data=True),
 }
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from am_server.local import local_defaults
 from am_server.tools.episodes_store import episode_writes
+from am_server.views.episodes import Search
 from am_server.wiring import Services, Settings
 
 from tests.bench.client import Client, quantiles, timed
@@ -33,10 +34,15 @@ COMMIT = 400
 STORES, SEARCHES, COLD_STARTS = 400, 200, 3
 
 
+def opened(folder: Path) -> Services:
+    """The service's parts in this process, over a folder."""
+    settings = {"AM_DATA_DIR": str(folder), "LOG_LEVEL": "ERROR"}
+    return Services(Settings.read({**settings, **local_defaults(settings)}))
+
+
 def fill(folder: Path, episodes: list[Turn]) -> str:
     """Store episodes for a new agent; returns its key."""
-    settings = {"AM_DATA_DIR": str(folder), "LOG_LEVEL": "ERROR"}
-    services = Services(Settings.read({**settings, **local_defaults(settings)}))
+    services = opened(folder)
     new = services.accounts.sign_up("bench", services.tiers["pro"])
     root = f"agents/{services.accounts.authenticate(new.key, None).agent_uid}"
     for start in range(0, len(episodes), COMMIT):
@@ -145,7 +151,19 @@ def memory(folder: Path, key: str, size: int, questions: list[str]) -> dict[str,
         "before_mb": round(before, 1),
         "after_mb": round(after, 1),
         "mb_per_10000_episodes": round((after - before) / size * 10_000, 1),
+        "view_bytes_per_episode": round(view_bytes(folder, key, questions[:20]) / size),
     }
+
+
+def view_bytes(folder: Path, key: str, questions: list[str]) -> int:
+    """What the view of an agent's episodes says that it takes, after searches."""
+    services = opened(folder)
+    agent = services.accounts.authenticate(key, None).agent_uid
+    for query in questions:
+        services.views.episodes(agent).search(Search(query, 12))
+    [size] = [view.size for (_, kind), view in services.views._views.items() if kind == "episodes"]
+    services.store.close()
+    return size
 
 
 def main() -> None:

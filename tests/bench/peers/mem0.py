@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 os.environ |= {"MEM0_TELEMETRY": "False", "OPENAI_API_KEY": "unused", "MEM0_DIR": "/tmp/mem0-bench"}
 
@@ -19,12 +18,8 @@ from tests.bench.peers.measuring import FOUND, drive, encoder
 class MiniLm(EmbeddingBase):  # type: ignore[misc]
     """The encoder in the place of mem0's own, which would be fetched from a hub."""
 
-    made: Any = None
-
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        MiniLm.made = MiniLm.made or encoder()
-        vector: list[float] = MiniLm.made.embed(text)
-        return vector
+        return encoder().embed(text)
 
 
 class Memory:
@@ -56,7 +51,5 @@ class Memory:
 
 
 if __name__ == "__main__":
-    import tests.bench.peers.mem0 as this
-
-    EmbedderFactory.provider_to_class["huggingface"] = f"{this.__name__}.MiniLm"
+    EmbedderFactory.provider_to_class["huggingface"] = "tests.bench.peers.mem0.MiniLm"
     drive(Memory)
