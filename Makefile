@@ -42,7 +42,7 @@ fuzz: $(STAMP)
 
 # kill -9 thirty times, and a minute of readers and writers at two processes, on both stores.
 crash: $(STAMP)
-	CRASH_KILLS=$(or $(KILLS),30) CRASH_SECONDS=$(or $(SECONDS_EACH),60) $(BIN)/pytest tests/crash --durations=6
+	CRASH_KILLS=$(or $(KILLS),30) CRASH_SECONDS=$(or $(SECONDS_EACH),60) $(BIN)/pytest tests/crash -rP
 
 soak: $(STAMP)
 	$(BIN)/python -m tests.soak --seconds $(or $(SOAK_SECONDS),600)

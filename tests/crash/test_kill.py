@@ -41,6 +41,7 @@ def test_kills_in_a_mixed_load_lose_and_double_nothing(
         writer.join(90)
         assert writer.problem is None, writer.problem
     assert sum(writer.agent.retries for writer in writers) >= kills
+    print(f"{kills} kills, {ledger.calls} acknowledged calls, {sum(w.agent.retries for w in writers)} repetitions")
     served.kill()
     served.start().wait()
     verify(agent.again(), ledger)

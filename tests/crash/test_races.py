@@ -106,6 +106,7 @@ def test_folding_and_merging_race_with_writes_and_deletions(agents: list[Agent])
         thread.start()
     for thread in threads:
         thread.join()
+    print(f"{len(run.alive)} episodes alive, {len(run.dead)} deleted, {run.checked} checks")
     assert not run.problems, run.problems[0]
     assert run.checked > 10
     assert len(run.dead) > 5

@@ -107,6 +107,7 @@ def test_readers_at_two_processes_see_every_acknowledged_write(service: Callable
         thread.start()
     for thread in threads:
         thread.join()
+    print(f"{len(run.acknowledged)} acknowledged writes, {run.reads} reads, {len(run.problems)} of which missed one")
     assert not run.problems, run.problems[0]
     assert run.reads > 20
     assert len(run.acknowledged) > 20
