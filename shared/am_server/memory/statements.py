@@ -12,8 +12,8 @@ _MONTHS = {"jan", "feb", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec"
 _ABBREVIATIONS = (
     _TITLES | _MONTHS | {"vs", "etc", "e.g", "i.e", "eg", "ie", "cf", "approx", "dept", "est", "fig", "inc", "ltd", "vol"}
 )
-_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？｡]+[」』”’）]*|\n+""")
-_LAST_WORD = re.compile(r"(\S+)\.$")
+_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s)|[。！？｡]+[」』”’）]*|\n+""")
+_BLANKS = re.compile(r"\s*")
 
 
 def sentences(text: str) -> list[str]:
@@ -21,30 +21,53 @@ def sentences(text: str) -> list[str]:
 
     A sentence ends at `.`, `!`, `?` or `…` before a blank, at the full stops of Chinese and Japanese, and at a line's end.
     The dot of an abbreviation, of an initial or of a number at a line's beginning ends none, nor does a mark inside quotes
-    or brackets after which the text goes on in lower case.
+    or brackets after which the text goes on in lower case. Every character is looked at a few times at most, however long
+    a sentence, a word or a run of marks is.
     """
     found = []
     start = 0
-    for end in _END.finditer(text):
-        if not _goes_on(text[start : end.end()], text[end.end() : end.end() + 2]):
-            found.append(text[start : end.end()])
-            start = end.end()
+    first_word: int | None = None
+    for mark in _END.finditer(text):
+        end = mark.end()
+        word = _word_before_dot(text, start, end)
+        if word is not None and first_word is None:
+            first_word = _blanks_end(text, start)
+        if not _goes_on(text, end, word, word == first_word):
+            found.append(text[start:end])
+            start, first_word = end, None
     pieces = (piece.strip() for piece in (*found, text[start:]))
     return [piece for piece in pieces if any(character.isalnum() for character in piece)]
 
 
-def _goes_on(piece: str, follows: str) -> bool:
-    """Whether the mark at the end of a piece ends no sentence, seeing the next two characters."""
-    lower = follows[1:].islower()
-    if piece[-1] in "\"'”’)]":
+def _blanks_end(text: str, start: int) -> int:
+    blanks = _BLANKS.match(text, start)
+    return blanks.end() if blanks else start
+
+
+def _word_before_dot(text: str, start: int, end: int) -> int | None:
+    """Where the word begins whose dot is the last character before `end` (or before one line's end there), if there is one."""
+    dot = end - 2 if text[end - 1] == "\n" else end - 1
+    if dot <= start or text[dot] != "." or text[dot - 1].isspace():
+        return None
+    begin = dot
+    while begin > start and not text[begin - 1].isspace():
+        begin -= 1
+    return begin
+
+
+def _goes_on(text: str, end: int, begin: int | None, first: bool) -> bool:
+    """Whether the mark before `end` ends no sentence.
+
+    `begin` is where the word before a dot begins, and `first` whether that is the first word of the sentence.
+    """
+    lower = text[end + 1 : end + 2].islower()
+    if text[end - 1] in "\"'”’)]":
         return lower
-    last = _LAST_WORD.search(piece)
-    if not last:
+    if begin is None:
         return False
-    word = last[1].lstrip("\"'“‘([").lower()
+    word = text[begin:end].rstrip("\n")[:-1].lstrip("\"'“‘([").lower()
     if word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i"):
         return True
-    first = last.start(1) == len(piece) - len(piece.lstrip())
     return (first and word.isdigit()) or (lower and "." in word and word.replace(".", "").isalpha())
 
 

@@ -30,13 +30,15 @@ _MARKS = (
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Kana, Hangul, Thai, Lao, Myanmar, Khmer: words are not divided by spaces, or carry their particles with them.
 _DENSE = _HAN + "\u3041-\u30ff\u31f0-\u31ff\uac00-\ud7a3\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17d3"
-_W = rf"(?:[^\W_][{_MARKS}]*)"
+# Some marks are letters too, so "a letter and its marks, repeated" could read a run of them in exponentially many ways.
+# One class for all that may follow the first letter, taken whole and never given back, reads each character once.
+_LETTERS = rf"[^\W_](?:(?!_)[\w{_MARKS}])*+"
 _WORD = re.compile(
-    rf"{_W}+(?:\+\+|#)(?![\w+#])"  # C++, F#
-    rf"|{_W}+(?:(?:['.:/\\@+-]|_+|://|:\\){_W}+)*"
+    rf"{_LETTERS}(?:\+\+|#)(?![\w+#])"  # C++, F#
+    rf"|{_LETTERS}(?:(?:['.:/\\@+-]|_+|://|:\\){_LETTERS})*+"
     r"|[\U0001f300-\U0001faff\u2600-\u27bf]"
 )
-_PART = re.compile(rf"{_W}+")
+_PART = re.compile(_LETTERS)
 _DENSE_RUN = re.compile(rf"([{_DENSE}]+)")
 _HAN_CHAR = re.compile(f"[{_HAN}]")
 _CLITIC = re.compile(r"'(?:s|ll|ve|re|d|m)$")
